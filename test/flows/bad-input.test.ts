@@ -53,14 +53,14 @@ async function send(
 
 const json = (value: unknown) => JSON.stringify(value)
 
-/** The headers about a call that was refused before it was read. */
+/** The headers about a call that was refused before its body was read. */
 const costOf = (headers: Headers) => ({
   status: headers.get('x-mkt-marketplace-status'),
   attempts: headers.get('x-mkt-marketplace-attempts'),
   cost: headers.get('x-mkt-buyer-cost-micro'),
 })
 
-/** The calls with an open hold. Jobs of other files have theirs until they end. */
+/** The calls with an open hold. Jobs of other files keep theirs until they end. */
 async function openHolds(): Promise<readonly string[]> {
   const keys = await redis.keys('*:z:exp:*')
   return (await Promise.all(keys.map((key) => redis.zrange(key, 0, -1)))).flat()
@@ -115,7 +115,7 @@ const REFUSED: [row: string, body: string][] = [
   ),
 ]
 
-describe('bad input is refused in the envelope, with nothing held and nothing charged', () => {
+describe('bad input is refused in the envelope, without a hold and without a charge', () => {
   it.each(REFUSED)('%s', async (_row, body) => {
     const sent = await send(body)
     expect(sent.status).toBe(400)
@@ -137,23 +137,23 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
   })
 
   it.each([
-    ['UTF-16 under the name of JSON', Buffer.from(json(GOOD), 'utf16le'), {}, 400],
+    ['UTF-16 declared as JSON', Buffer.from(json(GOOD), 'utf16le'), {}, 400],
     ['UTF-7', json(GOOD), { 'content-type': 'application/json; charset=utf-7' }, 415],
-    ['umlauts of Latin 1', Buffer.from('{"a":"\xfc"}', 'latin1'), {}, 400],
+    ['umlauts in Latin 1', Buffer.from('{"a":"\xfc"}', 'latin1'), {}, 400],
     ['Latin 1', json(GOOD), { 'content-type': 'application/json; charset=iso-8859-1' }, 415],
     ['gzip', gzipSync(json(GOOD)), { 'content-encoding': 'gzip' }, 415],
-    ['a bomb', gzipSync(Buffer.alloc(20_000_000)), { 'content-encoding': 'gzip' }, 415],
-    ['half of it', gzipSync(json(GOOD)).subarray(0, 30), { 'content-encoding': 'gzip' }, 415],
+    ['a gzip bomb', gzipSync(Buffer.alloc(20_000_000)), { 'content-encoding': 'gzip' }, 415],
+    ['half of a gzip body', gzipSync(json(GOOD)).subarray(0, 30), { 'content-encoding': 'gzip' }, 415],
     ['twice', gzipSync(gzipSync(json(GOOD))), { 'content-encoding': 'gzip, gzip' }, 415],
     ['a form', json(GOOD), { 'content-type': 'multipart/form-data; boundary=x' }, 415],
-    ['another name of a charset', json(GOOD), { 'content-type': 'application/json;charset=x' }, 415],
-    ['a text of 10 MB', json({ ...GOOD, messages: [{ role: 'user', content: 'x'.repeat(1e7) }] }), {}, 413],
+    ['an unknown charset', json(GOOD), { 'content-type': 'application/json;charset=x' }, 415],
+    ['a string of 10 MB', json({ ...GOOD, messages: [{ role: 'user', content: 'x'.repeat(1e7) }] }), {}, 413],
   ])('%s', async (_row, body, headers, status) => {
     const bytes = typeof body === 'string' ? body : new Uint8Array(body)
     expect((await send(bytes, headers)).status).toBe(status)
   })
 
-  it('what is odd and no harm is answered as ever', async () => {
+  it('odd but harmless input is answered as usual', async () => {
     const tool = '{"type":"function","function":{"name":"f","parameters":{"__proto__":{"x":1},"type":"object"}}}'
     for (const body of [
       `\ufeff${json(GOOD)}`,
@@ -167,19 +167,19 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     }
   })
 
-  it('of duplicate keys one value counts everywhere', async () => {
+  it('duplicate keys have one value everywhere', async () => {
     const sent = await send('{"model":"nope","model":"sandbox/echo","messages":[{"role":"user","content":"hi"}]}')
     expect(sent.status).toBe(200)
     expect(JSON.parse(sent.text).model).toBe('sandbox/echo')
   })
 
-  it('a body over the limit is 413, by its length and by its bytes', async () => {
+  it('a body over the limit is 413, by its Content-Length and by its bytes', async () => {
     const sent = await send(new Uint8Array(33 * 1024 * 1024).fill(0x20)).catch(() => undefined)
     if (sent) expect([sent.status, costOf(sent.headers).attempts]).toEqual([413, '0'])
     expect((await send(json(GOOD))).status).toBe(200)
   })
 
-  it('keys that are wrong in any way are 401, and none at all is 402 without a charge', async () => {
+  it('wrong keys are 401 in every form, and a missing key is 402 without a charge', async () => {
     const { buyer_key: key } = network.sandbox
     for (const wrong of [
       `${key}x`,
@@ -204,7 +204,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     expect(await answer.json()).toMatchObject({ x402Version: 2, accepts, error: 'payment_required' })
   })
 
-  it('a bad min{N} segment is 400, a floor nobody meets 503 with the best discount', async () => {
+  it('a malformed min{N} segment is 400, a floor without an offer 503 with the best discount', async () => {
     for (const segment of ['min101', 'min-1', 'min5.5', 'minabc', 'min05', 'min00', 'min007', 'min0100', 'min%35']) {
       const sent = await send(json(GOOD), {}, `/${segment}/v1/chat/completions`)
       expect([segment, sent.status, sent.error?.code]).toEqual([segment, 400, 'invalid_minimum_discount'])
@@ -237,7 +237,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     expect(preflight.headers.get('access-control-allow-credentials')).toBeNull()
   })
 
-  it('bytes that are no HTTP end with their connection, and the next call works', async () => {
+  it('bytes that are not HTTP end with their connection, and the next call works', async () => {
     for (const raw of [
       'GARBAGE\r\n\r\n',
       ...[
@@ -260,7 +260,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     expect((await send(json(GOOD))).status).toBe(200)
   })
 
-  it('a length that is not the truth, and a body that ends half way, are no calls', async () => {
+  it('a wrong Content-Length, and a body that ends half way, are no calls', async () => {
     const head = (length: number, more = '') =>
       `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${network.sandbox.buyer_key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${length}\r\n${more}\r\n${json(GOOD)}`
@@ -282,7 +282,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     expect((await send(json(GOOD), {}, `/v1/chat/completions?${query.slice(0, 12_000)}`)).status).toBe(400)
   })
 
-  it('an idempotency key that is none is refused where keys count, and ignored on inference', async () => {
+  it('a malformed idempotency key is refused where such keys count, and ignored on inference', async () => {
     for (const key of ['', 'k'.repeat(10_000), '\u00fc', 'A, B']) {
       const headers = { 'idempotency-key': key }
       const made = await send(json({ label: 'x' }), headers, '/v1/buyer/keys')
@@ -291,7 +291,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     }
   })
 
-  it('a request id of the caller is never taken over', async () => {
+  it('a request id from the caller is never used', async () => {
     for (const id of ['r'.repeat(10_000), '%0d%0ax-evil: 1', "'; drop table hold; --"]) {
       const { status, headers } = await send(json(GOOD), { 'x-request-id': id })
       expect([status, headers.get('x-request-id')?.length, headers.get('x-evil')]).toEqual([200, 26, null])
@@ -309,7 +309,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     'sandbox/redirect',
     'sandbox/unauthorized',
     'sandbox/overloaded',
-  ])('%s: a provider that fails costs nothing, whole and streamed', async (model) => {
+  ])('%s: a failing provider costs nothing, whole and streamed', async (model) => {
     for (const stream of [false, true]) {
       const sent = await send(json({ ...GOOD, model, stream }))
       expect(sent.status).toBeGreaterThanOrEqual(500)
@@ -325,7 +325,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     Envelope.parse(await answer.json())
   })
 
-  it('a client that goes away in the middle is no error of ours, on either plane', async () => {
+  it('a client that disconnects in the middle is no error of the market, on either plane', async () => {
     const { api_base_url, control_plane_url, buyer_key } = network.sandbox
     const log = () =>
       ['control-plane', 'data-plane']
@@ -342,7 +342,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
         await leaveAfter(origin, `${head}content-length: 2\r\n\r\n{}`)
       }
     }
-    // Each plane answers only once it is through with what came before.
+    // Each plane answers only once it has finished the requests before.
     for (const origin of [api_base_url, control_plane_url]) await fetch(`${origin}/v1/buyer/me`)
     expect(log()).toEqual(before)
   })
@@ -353,7 +353,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
   })
 })
 
-/** Sends raw bytes and resets the connection once they are on their way. */
+/** Sends raw bytes and resets the connection once they are under way. */
 function leaveAfter(origin: string, text: string): Promise<void> {
   const { port, hostname } = new URL(origin)
   return new Promise((resolve) => {
@@ -365,7 +365,7 @@ function leaveAfter(origin: string, text: string): Promise<void> {
   })
 }
 
-/** Sends raw bytes and reads the answer until the server closes. `half` closes our side behind them. */
+/** Sends raw bytes and reads the answer until the server closes. `half` closes the client's side after them. */
 function rawExchange(text: string, sent: 'all' | 'half' = 'all'): Promise<string> {
   const url = new URL(network.sandbox.api_base_url)
   return new Promise((resolve, reject) => {

@@ -51,7 +51,7 @@ toolLoopSuite({
 })
 
 describe('a credential of Bedrock', () => {
-  it('is one key in every spelling, and no part of another is repeated', async () => {
+  it('has one normal form for every spelling, and no part of it is repeated in errors', async () => {
     const again = JSON.stringify({ access_key_id: ACCESS_KEY, secret_access_key: sampleSecret(ACCESS_KEY) })
     expect(await sell('POST', '/v1/seller/offers', wish(again))).toMatchObject({
       error: { code: 'duplicate_offer_for_credential' },
@@ -66,7 +66,7 @@ describe('a credential of Bedrock', () => {
     expect(JSON.stringify(unproven)).toContain('the provider refused the key')
   })
 
-  it('has no list of models behind it: they are named', async () => {
+  it('works without a list of models: the seller names them', async () => {
     const { model: _, discount: __, ...place } = wish(PAIR)
     const discovered = await sell('POST', '/v1/seller/discover', place)
     expect(discovered).toMatchObject({

@@ -36,7 +36,7 @@ describe('the shown best price', () => {
     return Explained.parse(await answer.json()).offers
   }
 
-  it('is that of the offer to which a call goes by default; what needs allow_untrusted stands beside it', async () => {
+  it('is that of the offer to which a call goes by default; an offer that needs allow_untrusted is shown beside it', async () => {
     const { markets } = z.object({ markets: z.array(Row) }).parse(await read(`/api/markets?model=${MODEL}`))
     const [row] = markets
     const [byDefault] = await explain({})
@@ -49,7 +49,7 @@ describe('the shown best price', () => {
     expect(row?.best_price_per_1m).toBe((row?.best_input_per_1m ?? 0) + (row?.best_output_per_1m ?? 0))
   })
 
-  it('heads the book, whose order is that of the calls; untrusted offers follow', async () => {
+  it('opens the order book, which has the order of calls; untrusted offers follow', async () => {
     const Book = z.object({ offers: z.array(z.object({ id: z.string(), rank: z.number(), trusted: z.boolean() })) })
     const { offers } = Book.parse(await read(`/api/markets/${MODEL}`))
     const routed = (await explain({})).map(({ offer }) => offer)
@@ -105,13 +105,13 @@ describe('the shown best price', () => {
   })
 })
 
-describe('what is sold by another unit than the token', () => {
+describe('a model that is sold by a unit other than the token', () => {
   const Prices = z.object({
     models: z.array(z.object({ model: z.string(), providers: z.array(z.object({ pricing: z.unknown() })) })),
   })
   const nothing = { best_input_per_1m: null, best_output_per_1m: null }
 
-  it('has no token price anywhere, and its unit price beside it', async () => {
+  it('has no token price anywhere, and shows its unit price beside it', async () => {
     const { models } = Prices.parse(await read('/v1/prices'))
     const speech = models.find(({ model }) => model === 'tts-1')?.providers[0]?.pricing
     expect(speech).toEqual({ input: null, output: null, character: 0.000009 })
@@ -140,7 +140,7 @@ describe('what is sold by another unit than the token', () => {
     })
   })
 
-  it('stands in US dollars in the bare list of rows', async () => {
+  it('has its price in US dollars in the bare list of rows', async () => {
     const rows = z.array(z.record(z.string(), z.unknown())).parse(await read('/api/inference/markets'))
     const { markets } = z.object({ markets: z.array(z.unknown()) }).parse(await read('/api/markets'))
     expect(rows).toHaveLength(markets.length)
@@ -154,7 +154,7 @@ describe('what is sold by another unit than the token', () => {
   })
 })
 
-describe('a query member that a public read does not know', () => {
+describe('an unknown query parameter of a public read', () => {
   it.each([
     ['/v1/prices?model=x', 'model'],
     ['/api/markets?models=x', 'models'],
@@ -169,7 +169,7 @@ describe('a query member that a public read does not know', () => {
 })
 
 describe('the models of the sandbox', () => {
-  it('stand behind all others, where they stand at all', async () => {
+  it('follow all others wherever they are listed', async () => {
     const Names = z.object({ models: z.array(z.object({ model: z.string() })) })
     const prices = Names.parse(await read('/v1/prices')).models.map(({ model }) => model.startsWith('sandbox/'))
     expect(prices).toContain(true)
@@ -181,7 +181,7 @@ describe('the models of the sandbox', () => {
   })
 })
 
-describe('the address itself', () => {
+describe('the plain address of the market', () => {
   it.each(['api_base_url', 'control_plane_url'] as const)('shows a person the page: %s', async (name) => {
     const page = await fetch(`${market.network.sandbox[name]}/`, { redirect: 'manual' })
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])

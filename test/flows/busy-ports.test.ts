@@ -20,7 +20,7 @@ const READY_MS = 60_000
 const folder = mkdtempSync(join(tmpdir(), 'market-busy-'))
 const PLANES = ['control_plane', 'data_plane', 'worker'] as const
 const MEMBERS = [...PLANES, 'postgres', 'redis', 'chain', 'provider_sandbox_a'] as const
-/** A member, its public address, and the members that are started again when the address changes. */
+/** A member, its public address, and the members that are restarted when the address changes. */
 const KILLED = [
   ['control_plane', 'control_plane_url', ['data_plane', 'worker']],
   ['redis', 'redis_url', PLANES],
@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Takes the ports of some members after they were announced and before the members start. */
+/** Takes the ports of some members after their announcement and before the members start. */
 function createMeddler(members: readonly string[]) {
   const left = new Set(members)
   const taken: string[] = []
@@ -54,7 +54,7 @@ function createMeddler(members: readonly string[]) {
 
 type Meddler = ReturnType<typeof createMeddler>
 
-/** A network in this process. The meddler drives its members from their ports. */
+/** A network in this process. The meddler controls its members through their ports. */
 async function startMeddled(meddler: Meddler) {
   const home = await openHome(mkdtempSync(join(folder, 'home-')), false)
   const given: string[] = []
@@ -77,13 +77,13 @@ async function startMeddled(meddler: Meddler) {
 
 type Meddled = Awaited<ReturnType<typeof startMeddled>>
 
-/** Kills a member. Waits until it and the members that know its address were started again. */
+/** Kills a member. Waits until it and the members that know its address are running again. */
 async function killAndWait({ crew, lines }: Meddled, member: string, told: readonly string[]): Promise<void> {
   const pid = crew.pids()[member]
   if (pid === undefined) throw new Error(`${member} does not run`)
   const from = lines.length
   process.kill(pid, 'SIGKILL')
-  await until(`${member} and those told of it run again`, READY_MS, () =>
+  await until(`${member} and the members that know it run again`, READY_MS, () =>
     [member, ...told].every((name) => lines.includes(`${name} was started again`, from)),
   )
   await crew.settled()
@@ -92,8 +92,8 @@ async function killAndWait({ crew, lines }: Meddled, member: string, told: reado
 const PATHS = ['/health/paid', '/v1/models', '/v1/buyer/me'] as const
 
 /**
- * True when the data plane takes paid calls, serves its own reads, and reaches the control plane behind it. One after
- * the other: the reads of a key are counted, and whoever asks while it waits has none left.
+ * True when the data plane accepts paid calls, serves its own reads, and reaches the control plane behind it. The
+ * checks run in sequence, because the reads of a key are limited and waiting would use them up.
  */
 async function answers(sandbox: { base_url: string; buyer_key: string }): Promise<boolean> {
   const headers = { authorization: `Bearer ${sandbox.buyer_key}` }
@@ -125,7 +125,7 @@ describe('a market on a busy machine', () => {
   })
   afterAll(stopAll)
 
-  it('comes up, and tells the right ports, though every one is taken between being found and being bound', async () => {
+  it('starts, and announces the right ports, though every port is taken between its choice and its use', async () => {
     const { sandbox, given, lines } = market
     expect([...meddler.left]).toEqual([])
     expect(meddler.taken).toHaveLength(MEMBERS.length)
@@ -138,13 +138,13 @@ describe('a market on a busy machine', () => {
     expect(await testChain(sandbox().rpc_url).usdcBalance(buyer)).toBe(1_000_000_000n)
     expect(sandbox().facilitator_url).toBe(`${sandbox().control_plane_url}/facilitator`)
     const moved = lines.filter((line) => line.endsWith('found its port taken'))
-    // A member that was to start again anyway says nothing of its port. None moves twice.
+    // A member that restarts anyway reports no port. No member moves twice.
     expect(new Set(moved).size).toBe(moved.length)
     expect(PLANES.map((name) => `${name} found its port taken`)).toEqual(expect.arrayContaining(moved))
     expect(given).toEqual([])
   })
 
-  it('moves a member that was killed and finds its port taken, and tells those who were told of it', async () => {
+  it('moves a killed member whose port is taken, and notifies the members that knew its port', async () => {
     const { sandbox, given } = market
     for (const [member, url, told] of KILLED) {
       const before = sandbox()
@@ -154,7 +154,7 @@ describe('a market on a busy machine', () => {
       expect(sandbox()[url]).not.toBe(before[url])
       const others = KILLED.map(([, other]) => other).filter((other) => other !== url)
       for (const other of others) expect(sandbox()[other]).toBe(before[other])
-      await until('it answers again', READY_MS, () => answers(sandbox()))
+      await until('the member answers again', READY_MS, () => answers(sandbox()))
       expect(await call(sandbox())).toBe(200)
     }
     expect(given).toEqual([])
@@ -162,8 +162,8 @@ describe('a market on a busy machine', () => {
 })
 
 describe('a market that starts', () => {
-  it('comes up beside another one that starts at the same moment, both where they always do', async () => {
-    // Each has a PostgreSQL of its own, which takes a port as well.
+  it('starts beside another market that starts at the same moment, both at their usual ports', async () => {
+    // Each market has a PostgreSQL of its own, which takes a port as well.
     const own = { PORT: '', DATABASE_URL: '' }
     const markets = await Promise.all([startNetwork(own), startNetwork(own)])
     stop = () => Promise.all(markets.map((market) => market.remove()))

@@ -21,7 +21,7 @@ let database: pg.Pool
 
 beforeAll(async () => {
   chain = await chainOf()
-  // The market's treasury signs, takes from wallets at once, and has gas money.
+  // The market's treasury signs, draws from wallets at once, and has money for gas.
   const { address, privateKey } = await chain.newWallet({ eth: 10n ** 18n })
   const treasury = { TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey, CHAIN_CONFIRMATIONS: '1' }
   scripts = await openScriptFolder(
@@ -45,7 +45,7 @@ async function runScript(name: string): Promise<string> {
 
 describe('the scripts of docs/buy.md', () => {
   it(
-    'go from a fresh wallet to a bounded key, a paid call and its records',
+    'lead from a new wallet to a limited key, a paid call and its records',
     async () => {
       const printed = await runScript('buy.mjs')
       expect(printed).toMatch(/^main key inf_\w{8}$/m)
@@ -62,7 +62,7 @@ describe('the scripts of docs/buy.md', () => {
   )
 
   it(
-    'hear of alerts that are genuine',
+    'receive genuine alerts',
     async () => {
       expect(await runScript('alerts.mjs')).toMatch(/^heard webhook\.test\ndelivered 204\n$/)
     },
@@ -86,7 +86,7 @@ const Me = z.looseObject({
 
 describe('a wallet with USDC and no ETH', () => {
   it(
-    'pays for what its key spends, deposits, and ends both, with the same numbers everywhere',
+    "pays for its key's calls, deposits, and ends both, with the same numbers everywhere",
     async () => {
       const { sandbox } = scripts.network
       const wallet = await chain.newWallet({ usdc: 5_000_000n })
@@ -115,7 +115,7 @@ describe('a wallet with USDC and no ETH', () => {
       const call = { model: 'gpt-5-mini', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] }
       expect((await ask('/v1/chat/completions', call)).status).toBe(402)
 
-      // The key of another wallet opens nothing, and is told so.
+      // The key of another wallet opens nothing, and the answer says so.
       const stranger = { ...env, WALLET_KEY: generatePrivateKey() }
       const refused = await runMarket(['allowance', 'open', '--usd', '20', ...signing], { env: stranger })
       expect(refused).toMatchObject({ code: 2, out: '' })
@@ -133,7 +133,7 @@ describe('a wallet with USDC and no ETH', () => {
         `select from account where kind = 'wallet_advance' and balance = -1000000`,
       )
       let paid = await ask('/v1/chat/completions', call)
-      // The gate hears of credit a moment after the books.
+      // The gate learns of credit a moment after the books.
       await until('the call is paid', 5_000, async () => {
         if (paid.status !== 200) paid = await ask('/v1/chat/completions', call)
         return paid.status === 200

@@ -10,16 +10,16 @@ import type { Network } from '#test/support/market/network.ts'
 import { startNetwork } from '#test/support/market/network.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** The development network keeps the keys for its user here. They are not the test's own. */
+/** The development network stores the keys for its user here. They are not the test's own. */
 const NOT_OURS = /^(sandbox|secrets|wallets|lock)\.json$/
 const MODEL = 'gpt-5-mini'
 
 let network: Network
 let database: pg.Pool
 let redis: Redis
-/** Texts that may stand nowhere, by name. */
+/** Texts that must appear nowhere, by name. */
 const canaries = new Map<string, string>()
-/** Bodies and headers of all answers that may hold no canary. */
+/** Bodies and headers of all answers that must contain no canary. */
 const answers: string[] = []
 
 const mark = () => randomBytes(12).toString('hex')
@@ -39,7 +39,7 @@ afterAll(async () => {
   await network?.remove()
 })
 
-/** Keys of wallets leave their file for nowhere, with 0x or without it. */
+/** Keys of wallets never leave their file, with 0x or without it. */
 function keepWalletKeys(): void {
   const wallets = z.record(z.string(), z.object({ privateKey: z.string() }))
   const kept = wallets.parse(JSON.parse(readFileSync(join(network.home, 'wallets.json'), 'utf8')))
@@ -64,7 +64,7 @@ async function ask(method: string, path: string, { key, body, headers = {}, isSe
   return { status: answer.status, text, cookie: answer.headers.get('set-cookie') ?? '' }
 }
 
-/** Keeps a field that is shown once as a canary. */
+/** Records a field that is shown once as a canary. */
 function keep(name: string, value: string): string {
   expect(value.length, name).toBeGreaterThan(20)
   canaries.set(name, value)
@@ -91,7 +91,7 @@ const chat = (prompt: string, more: object = {}) => ({
   ...more,
 })
 
-/** Uses everything that takes secrets, with failures and successes in turn. */
+/** Uses every operation with secrets, with failures and successes in turn. */
 async function useEverything(): Promise<void> {
   const prompt = keep('prompt', `prompt-${mark()}`)
   const buyer = await signIn('/v1/buyer/auth/keys')
@@ -223,7 +223,7 @@ async function useEverything(): Promise<void> {
   expect(
     (await ask('POST', '/v1/chat/completions', { key: bounded.key, body: chat(prompt), isSecret: true })).status,
   ).toBe(200)
-  await until('all is booked', 10_000, async () => {
+  await until('every call is booked', 10_000, async () => {
     const booked = await database.query(
       'select 1 from settlement s join app_user u on u.buyer_account = s.account where u.wallet = $1',
       [wallet.address.toLowerCase()],
@@ -260,7 +260,7 @@ async function foundInRedis(): Promise<string[]> {
   return leaks
 }
 
-/** Redis may pack short strings in a dump. So values are searched as commands read them, too. */
+/** Redis may pack short strings in a dump, so values are also searched in the form that commands read. */
 async function readable(key: string): Promise<string> {
   switch (await redis.type(key)) {
     case 'string':
@@ -289,15 +289,15 @@ function foundInFiles(folder: string): string[] {
 }
 
 describe('secrets and prompts', () => {
-  it('stand in no table', async () => {
+  it('are in no table', async () => {
     expect(await foundInPostgres()).toEqual([])
   })
 
-  it('stand in no key of Redis, jobs of the queues included', async () => {
+  it('are in no key of Redis, including the jobs of queues', async () => {
     expect(await foundInRedis()).toEqual([])
   })
 
-  it('stand in no answer but the first, and in no metric', async () => {
+  it('are in no answer but the first, and in no metric', async () => {
     expect(answers.length).toBeGreaterThan(20)
     expect(answers.flatMap((answer) => found(answer, `an answer of ${answer.split('\n', 1)[0]}`))).toEqual([])
     for (const base of [network.sandbox.base_url, network.sandbox.control_plane_url]) {
@@ -306,12 +306,12 @@ describe('secrets and prompts', () => {
     }
   })
 
-  it('stand in no log, journal or data file', () => {
+  it('are in no log, journal or data file', () => {
     expect(found(network.output(), 'what was printed')).toEqual([])
     expect(foundInFiles(network.home)).toEqual([])
   })
 
-  it('would be found if they stood somewhere', async () => {
+  it('are found where a test places them', async () => {
     const control = mark()
     try {
       await redis.set('canary', control)

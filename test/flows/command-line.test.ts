@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The JSON answer of a command that must end well. */
+/** The JSON answer of a successful command. */
 async function json<Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> {
   const ran = await runMarket([...args, '--json'], { env })
   expect([args.join(' '), ran.code, ran.err]).toEqual([args.join(' '), 0, ''])
@@ -37,7 +37,7 @@ const explain = (...args: string[]) => json(Explained, 'route', 'explain', '--mo
 const Offers = z.looseObject({ items: z.array(z.looseObject({ id: z.string(), model: z.string() })) })
 
 describe('a provider’s bill at the command line', () => {
-  it('is brought as a file, stands beside the list cost, and shows operators which provider is off', async () => {
+  it('is imported from a file, appears beside the list cost, and shows operators which provider differs', async () => {
     const path = join(folder, 'bill.csv')
     await writeFile(path, 'date,model,cost_usd\n2026-01-01,gpt-5-mini,-1')
     const refused = await runMarket(['bills', 'import', path, '--provider', 'sandbox-a'], { env })
@@ -64,7 +64,7 @@ describe('a provider’s bill at the command line', () => {
 })
 
 describe('a buyer at the command line', () => {
-  it('sees the market, asks a model, and finds what it cost', async () => {
+  it('sees the market, asks a model, and finds the cost of the call', async () => {
     const table = await runMarket(['models', '--search', 'gpt-5-mini'], { env })
     expect([table.code, table.err]).toEqual([0, ''])
     expect(table.out).toMatch(/^MODEL +NAME +CONTEXT +IN\/1M +OUT\/1M +BY UNIT\ngpt-5-mini .*\$0\.25 +\$2\.00 +-\n$/)
@@ -101,7 +101,7 @@ describe('a buyer at the command line', () => {
     expect([lost.code, lost.err]).toEqual([expect.any(Number), expect.stringContaining(`Try --provider ${bare}/v1.`)])
   })
 
-  it('is told in a terminal and in a pipe alike what went wrong, with the request', async () => {
+  it('sees the same error in a terminal and in a pipe, with the request id', async () => {
     const refused = await runMarket(['chat', '--model', 'no-such-model', 'Hi'], { env })
     expect(refused.code).toBe(1)
     expect(refused.err).toMatch(/^market: .+\n +code unknown_model.* request [0-9A-Z]{26}/)
@@ -118,7 +118,7 @@ describe('a buyer at the command line', () => {
 })
 
 describe('a terminal', () => {
-  it('gets tables that fit it, in colour unless it must not', async () => {
+  it('gets tables of its width, in colour unless colour is switched off', async () => {
     for (const columns of [60, 200]) {
       const { code, out } = await runInTerminal(['models'], { env: { ...env, NO_COLOR: '1' }, columns })
       expect(code).toBe(0)
@@ -133,7 +133,7 @@ describe('a terminal', () => {
 })
 
 describe('a seller at the command line', () => {
-  it('signs in with a wallet, lists capacity in one command, and takes it off again', async () => {
+  it('signs in with a wallet, lists capacity in one command, and removes it again', async () => {
     const signedIn = await runMarket(['login', '--side', 'seller', '--private-key-env', 'WALLET_KEY'], { env })
     expect([signedIn.code, signedIn.out]).toEqual([0, expect.stringContaining('mkt_seller_')])
     expect(signedIn.out + signedIn.err).not.toContain(WALLET_KEY.slice(2))
@@ -152,7 +152,7 @@ describe('a seller at the command line', () => {
     await until('the offer is routed first', 5_000, async () => (await explain()).offers[0]?.offer === mine)
     const Cancelled = z.looseObject({ status: z.literal('succeeded'), processed: z.literal(2) })
     await json(Cancelled, 'offers', 'cancel-all', '--yes')
-    await until('it is not', 5_000, async () => (await explain()).offers[0]?.offer !== mine)
+    await until('the offer is no longer first', 5_000, async () => (await explain()).offers[0]?.offer !== mine)
   })
 })
 
@@ -185,14 +185,14 @@ describe('a lender at the command line', () => {
     const { items } = await json(z.looseObject({ items: z.array(Lent) }), 'lent', 'list')
     const id = items[0]?.id ?? ''
     expect(items).toEqual([expect.objectContaining({ status: 'active', discount_percent: 75 })])
-    // The best discount is asked first: 11,000 micro-USD at 25 per cent, and after the change at 20.
+    // The best discount is tried first: 11,000 micro-USD at 25 %, and after the change at 20 %.
     await until('the key is routed first', 5_000, async () => (await costOfPicture()) === '2750')
     await json(Lent, 'lent', 'update', id, '--discount', '80', '--rate', '100')
-    await until('its new price counts', 5_000, async () => (await costOfPicture()) === '2200')
+    await until('the new price is in effect', 5_000, async () => (await costOfPicture()) === '2200')
     const Earned = z.looseObject({ calls: z.number(), earned_micro: z.number() })
     await until('its sales are booked', 20_000, async () => (await json(Earned, 'lent', 'earnings')).calls > 1)
     expect(await json(Lent, 'lent', 'pause', id)).toMatchObject({ status: 'paused' })
-    await until('it sells nothing', 5_000, async () => (await costOfPicture()) === '7150')
+    await until('the key sells nothing', 5_000, async () => (await costOfPicture()) === '7150')
     expect(await json(Lent, 'lent', 'activate', id)).toMatchObject({ status: 'active' })
     expect(await json(Lent, 'lent', 'show', id)).toMatchObject({ id, status: 'active', discount_percent: 80 })
     const unsure = await runMarket(['lent', 'remove', id], { env })
@@ -209,7 +209,7 @@ describe('a lender at the command line', () => {
   })
 })
 
-describe('answers in JSON', () => {
+describe('has JSON output', () => {
   type Side = 'buyer' | 'seller'
   const KEY = z.looseObject({ key: z.string() })
   const keys: Record<Side, string> = { buyer: '', seller: '' }
@@ -227,7 +227,7 @@ describe('answers in JSON', () => {
     }
   })
 
-  /** The JSON of a command of the own account. */
+  /** The JSON of a command about the user's own account. */
   async function told(...args: string[]): Promise<unknown> {
     const ran = await runMarket([...args, '--json'], { env: own })
     expect([args.join(' '), ran.code, ran.err]).toEqual([args.join(' '), 0, ''])
@@ -243,13 +243,13 @@ describe('answers in JSON', () => {
     return answer.json()
   }
 
-  /** Keys note when they were used last, and these commands use them. */
+  /** Keys record their last use, and these commands use them. */
   const steady = (body: unknown): unknown =>
     JSON.parse(JSON.stringify(body), (name, value) => (name === 'last_used_at' ? 'once' : value))
 
   const namesOf = (body: unknown) => new Set(Object.keys(z.looseObject({}).parse(body)))
 
-  it('are what REST answers to the same account', async () => {
+  it('equals the answer of REST to the same account', async () => {
     const { wallet } = z.looseObject({ wallet: z.string() }).parse(await told('balance'))
     const money = ['--wallet', wallet, '--usd', '3', '--event', `evt_${wallet}`]
     const unpaid = await runMarket(['chat', 'Hi'], { env: own })
@@ -302,7 +302,7 @@ describe('answers in JSON', () => {
     expect(steady(await told('allowance', 'open'))).toEqual(steady(await rest('buyer', '/v1/buyer/allowance', {})))
   })
 
-  it('of refusals are those of REST, with its names', async () => {
+  it('of refusals equals that of REST, with its names', async () => {
     const [offer] = Offers.parse(await told('offers', 'list')).items
     const ran = await runMarket(['offers', 'update', offer?.id ?? '', '--cap-daily', '0.0000011', '--json'], {
       env: own,
@@ -338,7 +338,7 @@ describe('an operator at the command line', () => {
     ...changes,
   })
 
-  it('imports a catalogue after reading the difference, and the data plane knows it', async () => {
+  it('imports a catalogue after reading the difference, and the data plane has it', async () => {
     const file = join(folder, 'models.json')
     // The descriptions are long, so these rows need more than one request.
     const many = Array.from({ length: 500 }, (_, at) => row(`acme/bulk-${at}`, { description: 'x'.repeat(2_500) }))
@@ -349,7 +349,7 @@ describe('an operator at the command line', () => {
     const Search = z.array(z.looseObject({ id: z.string() }))
     expect(await json(Search, 'models', '--search', 'bulk-')).toEqual([])
     const taken = await runMarket([...args, '--yes', '--json'], { env })
-    // A single row was refused. The others stand.
+    // A single row was refused. The other rows are imported.
     expect([taken.code, taken.err]).toEqual([6, ''])
     expect(JSON.parse(taken.out)).toMatchObject({
       imported: { added: 500 },
@@ -394,10 +394,10 @@ describe('an operator at the command line', () => {
     await until('paid calls are refused', 10_000, async () => (await paid()).code === 5)
     expect((await runMarket(['chat', '--model', 'sandbox/echo', 'free'], { env })).out).toBe('free\n')
     await runMarket(['operator', 'features', 'on', 'paid_calls', '--reason', 'over'], { env })
-    await until('paid calls are taken', 10_000, async () => (await paid()).code === 0)
+    await until('paid calls are accepted', 10_000, async () => (await paid()).code === 0)
   })
 
-  it('books a deposit once, and gives back what was paid in but no gift', async () => {
+  it('books a deposit once, and pays back the deposited amount and no granted credit', async () => {
     const { wallet } = await json(z.looseObject({ wallet: z.string() }), 'balance')
     const credit = (...args: string[]) =>
       runMarket(['operator', 'credit', ...args, '--wallet', wallet, '--json'], { env })
@@ -415,7 +415,7 @@ describe('an operator at the command line', () => {
     expect(await json(z.array(z.unknown()), 'operator', 'payout-holds', 'list')).toEqual([])
   })
 
-  it('adjusts the books by hand once, and lists what waits for a person', async () => {
+  it('adjusts the books by hand once, and lists the cases that wait for a person', async () => {
     const { wallet } = await json(z.looseObject({ wallet: z.string() }), 'balance')
     const adjust = (...args: string[]) =>
       runMarket(['operator', 'ledger', 'adjust', '--wallet', wallet, '--usd', '1', ...args, '--yes', '--json'], {
@@ -449,7 +449,7 @@ describe('an operator at the command line', () => {
     expect((await runMarket(['operator', 'journal', 'repost', ...old], { env })).code).toBe(1)
   })
 
-  it('tells everybody of an incident, and that it is over', async () => {
+  it('announces an incident, and its end', async () => {
     const incidents = (...args: string[]) => runMarket(['operator', 'incidents', ...args], { env })
     const told = await incidents('declare', 'Slow answers', '--models', 'gpt-5-mini', '--note', 'We look.', '--json')
     const { id } = z.looseObject({ id: z.string() }).parse(JSON.parse(told.out))

@@ -43,7 +43,7 @@ async function send({ path = '/compat/v1/messages', headers, body = GOOD }: Sent
 
 const GOOD = { model: MODEL, max_tokens: 64, messages: [{ role: 'user' as const, content: 'Say hello.' }] }
 
-/** The status and type of a refusal in this wire's envelope. The envelope never speaks of payment. */
+/** The status and type of a refusal in this wire's envelope. The envelope never mentions payment. */
 async function refusal(sent: Sent): Promise<[number, string]> {
   const answer = await send(sent)
   expect(answer.headers.get('payment-required')).toBeNull()
@@ -75,7 +75,7 @@ function announce(bytes: number): Promise<string> {
 }
 
 describe('refusals of the messages wire', () => {
-  it('reads models and counts tokens below a base URL with a floor, and refuses a floor that is none', async () => {
+  it('reads models and counts tokens below a base URL with a floor, and refuses a malformed floor', async () => {
     const { api_base_url: origin, buyer_key: apiKey } = network.sandbox
     const floored = new Anthropic({ baseURL: `${origin}/compat/min10`, apiKey, maxRetries: 0 })
     const seen: string[] = []
@@ -115,11 +115,11 @@ describe('refusals of the messages wire', () => {
     for (const headers of given) expect(await refusal({ headers })).toEqual([401, 'authentication_error'])
   })
 
-  it('a payment is no key here', async () => {
+  it('a payment is not accepted as a key here', async () => {
     expect(await refusal({ headers: { 'payment-signature': 'e30=' } })).toEqual([401, 'authentication_error'])
   })
 
-  it('takes the key in either header, and not two different ones', async () => {
+  it('accepts the key in either header, and refuses two different ones', async () => {
     const { buyer_key: key } = network.sandbox
     expect((await send({ headers: { authorization: `Bearer ${key}`, 'x-api-key': key } })).status).toBe(200)
     const headers = { authorization: `Bearer ${key}`, 'x-api-key': 'inf_other' }
@@ -130,7 +130,7 @@ describe('refusals of the messages wire', () => {
     ['malformed JSON', '{', 400, 'invalid_request_error'],
     ['an unknown model', { ...GOOD, model: 'claude-nothing-9' }, 404, 'not_found_error'],
     ['no seller under the floor', { ...GOOD, min_discount_pct: 99 }, 404, 'not_found_error'],
-    ['a blocked list that cannot be read', { ...GOOD, providers_blocked: {} }, 400, 'invalid_request_error'],
+    ['an unreadable block list', { ...GOOD, providers_blocked: {} }, 400, 'invalid_request_error'],
     ['unknown providers', { ...GOOD, provider: 'nobody' }, 400, 'invalid_request_error'],
     [
       'no healthy seller',
@@ -145,7 +145,7 @@ describe('refusals of the messages wire', () => {
   it('a body over the limit', async () => {
     const answer = await announce(33 * 1_048_576)
     expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    // The answer stays open for the rest of the body, so it comes in chunks.
+    // The answer stays open for the rest of the body, so it is chunked.
     expect(Body.parse(JSON.parse(/\{.*\}/.exec(answer)?.[0] ?? '')).error.type).toBe('request_too_large')
   })
 
@@ -176,7 +176,7 @@ const WEATHER = {
   },
 }
 
-/** The cost that this service adds to the usage. The client's types do not have it. */
+/** The cost that the market adds to the usage. The client's types do not have it. */
 function costOf(usage: unknown): number {
   return z.object({ buyer_cost_micro: z.number().int() }).parse(usage).buyer_cost_micro
 }
@@ -245,7 +245,7 @@ describe.each(SELLERS)('the official client, served by %s', (seller) => {
     expect(answer.content[0]?.type).toBe('text')
   })
 
-  it('takes images, stop sequences, a cut answer, and leaves in the middle', async () => {
+  it('accepts images, stop sequences, an answer at its limit, and a disconnect in the middle', async () => {
     const data = 'iVBORw0KGgo='
     const image = {
       type: 'image' as const,
@@ -314,7 +314,7 @@ describe('the official client of the chat wire, served by a seller of the messag
     expect(next.choices[0]?.finish_reason).toBe('stop')
   })
 
-  it('thinks, under all names, and takes its thoughts back', async () => {
+  it('thinks, under all names of the parameter, and accepts its thoughts back', async () => {
     const ask = { model: 'sandbox/reasoning', messages: chat.messages, ...through(MESSAGES_SELLER) }
     const Thought = z.looseObject({
       reasoning: z.string().min(1),
@@ -350,14 +350,14 @@ describe('the official client of the chat wire, served by a seller of the messag
     expect(response.headers.get('x-mkt-adapted-params') ?? '').not.toContain('response_format')
   })
 
-  it('several answers are left to sellers who can give them', async () => {
+  it('several choices go only to sellers that support them', async () => {
     const none = chats.chat.completions.create({ ...chat, n: 2 })
     await expect(none).rejects.toThrow(OpenAI.NotFoundError)
   })
 })
 
 describe('counting and listing', () => {
-  it('counts tokens of system, tools and images without asking anybody', async () => {
+  it('counts the tokens of system, tools and images without a provider', async () => {
     const bare = await client.messages.countTokens({ model: MODEL, messages: GOOD.messages })
     const full = await client.messages.countTokens({
       model: MODEL,
@@ -412,7 +412,7 @@ describe('counting and listing', () => {
     expect(await client.models.retrieve(name)).toMatchObject({ id, type: 'model' })
   })
 
-  it('a model that is not there', async () => {
+  it('an unknown model', async () => {
     for (const id of ['nothing', 'nothing%2fat-all', '%2f']) {
       const headers = { 'x-api-key': network.sandbox.buyer_key }
       const answer = await fetch(`${network.sandbox.api_base_url}/compat/v1/models/${id}`, { headers })

@@ -12,7 +12,7 @@ beforeAll(async () => {
 const GET = ['GET'] as const
 const POST = ['POST'] as const
 
-/** The paths that the contract names, with their methods. A variable part stands for itself. */
+/** The paths in the contract, with their methods. A variable part is written as it is. */
 const SOLD = ['chat/completions', 'completions', 'responses', 'audio/speech', 'audio/transcriptions']
 const MEDIA = ['images/generations', 'images/edits', 'video/generations', 'music/generations']
 const JOBS = ['video/generations', 'music/generations'].map((name) => `${name}/job_1`)
@@ -143,19 +143,19 @@ async function ask([method, path]: Asked): Promise<{ readonly status: number; re
   return { status: answer.status, message: typeof error === 'string' ? error : error.message }
 }
 
-describe('each path and method that the contract names', () => {
-  it.each(PUBLIC.map((path): Asked => ['GET', path]))('%s %s answers anybody', async (...asked) => {
+describe('each path and method in the contract', () => {
+  it.each(PUBLIC.map((path): Asked => ['GET', path]))('%s %s answers without a key', async (...asked) => {
     expect((await ask(asked)).status).toBe(200)
   })
 
-  // A stranger is asked for a key, for money, or for what is missing. The words tell a missing job from an unknown
+  // A stranger is asked for a key, for money, or for the missing part. The message tells a missing job from an unknown
   // path.
   it.each([
     ...CALLS,
     ...spread('/v1/seller', SELLER),
     ...spread('/v1/buyer', BUYER),
     ...spread('/v1/resource/seller', LENT),
-  ])('%s %s is there', async (...asked) => {
+  ])('%s %s exists', async (...asked) => {
     const unknown = await ask(['GET', '/v1/nothing/here'])
     expect(unknown.status).toBe(404)
     const { status, message } = await ask(asked)

@@ -17,7 +17,7 @@ import { until } from '#test/support/run/until.ts'
 
 const MODEL = 'figures'
 const PROVIDER = 'fig-a'
-/** Calls of the model. A share needs five. */
+/** Number of calls of the model. A share needs five. */
 const ANSWERED = 6
 const FAILED = 1
 const CREDIT_USD = 1
@@ -30,7 +30,7 @@ let site: string
 let doors: Doors
 let buyer: Wallet
 let seller: Wallet
-/** The cost of all calls in micro-USD, as their bodies said it. */
+/** The cost of all calls in micro-USD, from their bodies. */
 let spent = 0
 
 const Said = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) })
@@ -67,7 +67,7 @@ beforeAll(async () => {
   ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
   site = network.sandbox.dashboard_url
   doors = doorsOf(network)
-  // The test reads every screen and door by a key within a minute.
+  // The test reads every screen and door with a key within a minute.
   await doors.operator('rateLimit.put', { name: 'read', perKey: 100_000 })
   provider = await createSampleProvider({ host: '127.0.0.68', port: 0, name: PROVIDER })
   const host = { id: PROVIDER, name: 'Figures', baseUrl: provider.url, isTrusted: true, endpoints: null }
@@ -106,12 +106,12 @@ async function fileOf(page: Page, table: string): Promise<readonly Line[]> {
   return lines.map((line) => Object.fromEntries(cellsOf(line).map((cell, at) => [names[at] ?? '', cell])))
 }
 
-/** The cells of a line. A cell with a comma stands in quotes. */
+/** The cells of a line. A cell with a comma is in quotes. */
 const cellsOf = (line: string) =>
   [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 
 const sumOf = (lines: readonly Line[], name: string) => lines.reduce((sum, line) => sum + Number(line[name]), 0)
-/** Dollars of a file in micro-USD. */
+/** Dollars in a file, in micro-USD. */
 const microOf = (lines: readonly Line[], name: string) => Math.round(sumOf(lines, name) * 1_000_000)
 
 /** The figure under a label: its exact amount, or its text. */
@@ -134,7 +134,7 @@ async function openScreen(key: string | undefined, path: string, read: (page: Pa
 }
 
 describe('a figure is one number on every screen, in each file and at every door', () => {
-  it('of a buyer: calls, failed calls, what was spent and what is left', async () => {
+  it('of a buyer: calls, failed calls, spend and the remaining credit', async () => {
     const { buyerKey } = buyer
     const left = CREDIT_USD * 1_000_000 - spent
     expect(await doors.get('/v1/buyer/me', buyerKey)).toMatchObject({ credit_balance_usdc: String(left) })
@@ -176,7 +176,7 @@ describe('a figure is one number on every screen, in each file and at every door
     })
   })
 
-  it('of a seller: sales, what they earned and what is paid out', async () => {
+  it('of a seller: sales, earnings and payouts', async () => {
     const { sellerKey } = seller
     const read = z.object({ earnings: z.object({ totalEarnedUsdc: z.string(), pendingUsdc: z.string() }) })
     const { earnings } = read.parse(await graphql(sellerKey, '{ earnings { totalEarnedUsdc pendingUsdc } }'))
@@ -198,7 +198,7 @@ describe('a figure is one number on every screen, in each file and at every door
     })
   })
 
-  it('of the market: calls, what was paid for a model, and the share that was answered', async () => {
+  it('of the market: calls, the spend on a model, and the share of answered calls', async () => {
     const row = await marketRow()
     expect(row).toMatchObject({ requests_24h: ANSWERED, volume_24h: spent, uptime_pct: 100 })
     const read = z.object({

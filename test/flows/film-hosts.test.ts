@@ -14,11 +14,11 @@ import type { RecordingProvider } from '#test/support/market/recording-provider.
 import { startRecordingProvider } from '#test/support/market/recording-provider.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** A video that two hosts sell. The first one is cheaper. */
+/** A video that two hosts sell. The first one has the lower price. */
 const MODEL = 'hosted-film'
 const FILM = { model: MODEL, prompt: 'A boat on a lake.', seconds: 4 }
 const PATH = '/v1/video/generations'
-/** A video that takes longer to send than its reader stays. */
+/** A video whose download takes longer than its reader stays. */
 const FILM_BYTES = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(8_000_000, 9)])
 const FILM_HEADERS = { 'content-type': 'video/mp4', 'content-length': FILM_BYTES.length }
 const TOKEN = parseAbi(['function transfer(address, uint256) returns (bool)'])
@@ -37,7 +37,7 @@ const TAKEN = json(200, { id: 'vid-1', object: 'video', status: 'queued' })
 
 const stateOf = (status: string, more: object = {}) => json(200, { id: 'vid-1', object: 'video', status, ...more })
 
-/** A host that lists the model and answers submits and questions as it is told. Unless told, it runs a film for ever. */
+/** A host that lists the model and answers submits and polls as the test says. By default it runs a film for ever. */
 function says(host: RecordingProvider, submit: Say, state: Say = stateOf('in_progress')): void {
   host.answers(({ method, url }, response) => {
     if (url === '/v1/models') json(200, { object: 'list', data: [{ id: MODEL, object: 'model' }] })(response)
@@ -82,7 +82,7 @@ beforeAll(async () => {
     const offer = { model: MODEL, api_key: `sk-${id}`, seller_base_url: baseUrl, discount }
     const made = await post('/v1/seller/offers', network.sandbox.seller_key, offer)
     expect([made.status, made.ok ? '' : await made.text()]).toEqual([201, ''])
-    await until('it is on sale', 20_000, async () => {
+    await until('the model is on sale', 20_000, async () => {
       const { status } = await post(PATH, undefined, { ...FILM, provider: id })
       return status === 402
     })
@@ -96,7 +96,7 @@ afterAll(() => {
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 const Looked = z.object({ settlement_status: z.string(), buyer_cost_micro: z.number() })
 
-/** Submits a video with a key. Returns the status, the code of a refusal, and the submits that each host got. */
+/** Submits a video with a key. Returns the status, the code of a refusal, and the submits that each host received. */
 async function submit() {
   const answer = await post(PATH, network.sandbox.buyer_key, FILM)
   const refusal = Refusal.safeParse(await answer.json())
@@ -114,11 +114,11 @@ async function submit() {
 
 describe('a submit', () => {
   it.each<[string, Say, number, string]>([
-    ['whose host is gone before it answers', (response) => response.socket?.destroy(), 502, 'upstream_error'],
+    ['whose host disconnects before it answers', (response) => response.socket?.destroy(), 502, 'upstream_error'],
     ['that a gateway gave up', json(504, {}), 504, 'upstream_timeout'],
     ['whose gateway lost the answer', json(502, {}), 502, 'upstream_error'],
     ['whose answer names no job', json(200, { ok: true }), 502, 'upstream_error'],
-  ])('%s may have been taken, and is sent to nobody else', async (_name, say, status, code) => {
+  ])('%s may have been accepted, and is sent to no other host', async (_name, say, status, code) => {
     says(cheap, say)
     says(dear, TAKEN)
     expect(await submit()).toEqual([status, code, 1, 0])
@@ -137,7 +137,7 @@ describe('a submit', () => {
   })
 
   it.each([400, 403])(
-    'that is refused for its content with %i is not asked of others, and closes no offer',
+    'that is refused for its content with %i is sent to no other host, and backs no offer off',
     async (status) => {
       says(dear, TAKEN)
       for (let time = 0; time < 6; time += 1) {
@@ -167,14 +167,14 @@ async function asked(method: string, id: string): Promise<z.infer<typeof Job>> {
   return Job.parse(await (await fetch(`${network.sandbox.api_base_url}${PATH}/${id}`, { method, headers })).json())
 }
 
-/** A video that the cheaper host has taken. */
+/** A video that the lower-priced host has accepted. */
 async function taken(): Promise<string> {
   return Job.parse(await (await post(PATH, network.sandbox.buyer_key, FILM)).json()).id
 }
 
 const Book = z.object({ offers: z.array(z.object({ id: z.string(), provider: z.string(), discount_pct: z.number() })) })
 
-/** Changes the discount of the cheaper host, and waits until buyers see it. */
+/** Changes the discount of the lower-priced host, and waits until buyers see it. */
 async function sellAt(discount: number): Promise<void> {
   const book = async () => {
     const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${MODEL}`)
@@ -187,8 +187,8 @@ async function sellAt(discount: number): Promise<void> {
   await until('buyers see the discount', 20_000, async () => (await book())?.discount_pct === discount)
 }
 
-describe('a job that its host has taken', () => {
-  it('ends once, at the price of its submit: what its host says later changes nothing, nor does a cancellation', async () => {
+describe('a job that its host has accepted', () => {
+  it('ends once, at the price of its submit: later answers of its host change nothing, nor does a cancellation', async () => {
     says(cheap, TAKEN)
     const id = await taken()
     await sellAt(20)
@@ -204,7 +204,7 @@ describe('a job that its host has taken', () => {
       }
     }
     const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
-    await until('it is booked at that', 20_000, async () => {
+    await until('the job is booked at that price', 20_000, async () => {
       const looked = await fetch(`${network.sandbox.api_base_url}/v1/requests/${id.slice('job_'.length)}`, { headers })
       const read = Looked.safeParse(await looked.json())
       return read.data?.buyer_cost_micro === 150_000
@@ -212,14 +212,14 @@ describe('a job that its host has taken', () => {
     await sellAt(50)
   })
 
-  it('and is over when its buyer cancels it stays what it was, and is charged', async () => {
+  it('that is over when its buyer cancels it stays as it was, and is charged', async () => {
     says(cheap, TAKEN)
     const id = await taken()
     says(cheap, TAKEN, stateOf('completed', { seconds: '2' }))
     expect(await asked('DELETE', id)).toMatchObject({ status: 'succeeded', usage: { buyer_cost_micro: 100_000 } })
   })
 
-  it('and has lost runs on for its buyer, until workers have heard so often enough, and costs nothing', async () => {
+  it('that its host has lost runs on for its buyer until enough polls have failed, and costs nothing', async () => {
     says(cheap, TAKEN)
     const id = await taken()
     says(cheap, TAKEN, json(404, { error: { message: 'No such job.' } }))
@@ -227,7 +227,7 @@ describe('a job that its host has taken', () => {
     const db = new pg.Client(network.sandbox.database_url)
     await db.connect()
     const hasten = 'update job set poll_at = now() where rid = $1 and asker is null'
-    await until('it is given up', 30_000, async () => {
+    await until('the job is given up', 30_000, async () => {
       await db.query(hasten, [id.slice('job_'.length)])
       return (await asked('GET', id)).status === 'failed'
     })
@@ -235,14 +235,14 @@ describe('a job that its host has taken', () => {
     expect(await asked('GET', id)).toMatchObject({ status: 'failed', usage: { buyer_cost_micro: 0 } })
   })
 
-  it('makes a film that buyers may leave in mid-download, as often as they like', async () => {
+  it('makes a film whose download buyers may abort as often as they like', async () => {
     says(cheap, TAKEN)
     const id = await taken()
     says(cheap, TAKEN, stateOf('completed'))
     const url = (await asked('GET', id)).artifacts?.[0]?.url ?? ''
     const loaded = async () => Buffer.from(await (await fetch(url)).arrayBuffer()).equals(FILM_BYTES)
     expect(await loaded()).toBe(true)
-    // An owner may load 32 files at once. Loads that were left do not count.
+    // An owner may run 32 downloads at once. Aborted downloads do not count.
     for (let time = 0; time < 40; time++) {
       const leaving = new AbortController()
       const answer = await fetch(url, { signal: leaving.signal })
@@ -265,7 +265,7 @@ async function keyOf({ account, address }: ChainWallet): Promise<string> {
 }
 
 describe('a job whose payment cannot be taken', () => {
-  it('is shown to nobody until the money came after all', async () => {
+  it('is shown to nobody until the money arrives after all', async () => {
     const payer = await chain.newWallet({ usdc: 1_000_000n, eth: 10n ** 17n })
     const friend = await chain.newWallet({ eth: 10n ** 17n })
     const clientOf = ({ account }: ChainWallet) =>
@@ -288,7 +288,7 @@ describe('a job whose payment cannot be taken', () => {
     says(cheap, (response) => {
       taken = () => TAKEN(response)
     })
-    // The key of a client that comes again for what it paid.
+    // The key of a client that returns for the job that it paid.
     const paid = { ...inHeader(payment), 'idempotency-key': crypto.randomUUID() }
     const buying = post(PATH, undefined, body, paid)
     await until('the host has the submit', 10_000, async () => taken !== undefined)

@@ -10,10 +10,10 @@ import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** A provider with a queue, and one that speaks OpenAI's protocol. */
+/** A provider with a queue, and one with OpenAI's protocol. */
 const QUEUE = 'sandbox/video-job'
 const HOST = 'sandbox-e'
-/** A member of ours, which the client's types do not know. */
+/** A member of the market, which the client's types do not know. */
 const PINNED = { provider: HOST }
 const OPENAI = 'sandbox/job'
 const PICTURE = `data:image/png;base64,${pngOf('a door', 8, 8).toString('base64')}`
@@ -68,7 +68,10 @@ const Asked = z.object({
   requests: z.array(z.object({ method: z.string(), path: z.string(), body: z.unknown().optional() })),
 })
 
-/** The body of the last submit that the provider with a queue got. It sells pictures, too, whose book names its address. */
+/**
+ * The body of the last submit that the provider with a queue received. It sells pictures, too, whose order book names
+ * its address.
+ */
 async function lastSubmit() {
   const Book = z.object({ offers: z.array(z.object({ provider: z.string(), seller_base_url: z.url() })) })
   const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/flux-1-dev`)).json())
@@ -81,7 +84,7 @@ async function lastSubmit() {
 describe('a film of a provider with a queue', () => {
   const path = '/v1/video/generations'
 
-  it('is made in the length and the size that were asked for, and opens', async () => {
+  it('is made in the requested length and size, and opens', async () => {
     const { id, object } = await submit(path, {
       model: QUEUE,
       duration: '6s',
@@ -95,12 +98,12 @@ describe('a film of a provider with a queue', () => {
     const [file] = job?.artifacts ?? []
     expect(file?.content_type).toBe('video/mp4')
     const bytes = Buffer.from(await (await fetch(file?.url ?? '')).arrayBuffer())
-    // The sides stand in the header of the track, as 16.16 numbers.
+    // The sides are in the header of the track, as 16.16 numbers.
     const at = bytes.indexOf('tkhd') + 4 + 76
     expect([bytes.readUInt32BE(at) >> 16, bytes.readUInt32BE(at + 4) >> 16]).toEqual([320, 240])
   })
 
-  it('begins with a picture, ends with one and follows others, all of them untouched', async () => {
+  it('begins with a picture, ends with one and follows others, all of them unchanged', async () => {
     const reference = 'https://example.com/style.png'
     const body = {
       image_url: PICTURE,
@@ -135,7 +138,7 @@ describe('a film of a provider with a queue', () => {
     expect([cancelled.status, cancelled.usage?.buyer_cost_micro]).toEqual(['cancelled', 0])
   })
 
-  it('is there for nobody without a key, and neither is one that is not there', async () => {
+  it('does not exist for a caller without a key, and neither does an unknown film', async () => {
     const { id } = await submit(path, { model: QUEUE })
     const unknown = `${id.slice(0, -6)}000000`
     const { api_base_url: base, buyer_key: key } = network.sandbox
@@ -180,20 +183,20 @@ describe('a film of a provider with a queue', () => {
     [{ n: 2 }, 'invalid_request', 'n', ''],
     [{ prompt: ' ' }, 'invalid_request', 'prompt', ''],
   ]
-  it.each(REFUSED)('%# is refused before anybody is asked: $1 $2 $3', async (body, code, param) => {
+  it.each(REFUSED)('%# is refused before a provider is asked: $1 $2 $3', async (body, code, param) => {
     expect(await refusalOf(path, { model: QUEUE, ...body })).toEqual([400, code, param])
   })
 
-  it('takes no part of a picture that its model has no use for', async () => {
+  it('refuses a picture that its model cannot use', async () => {
     const body = { model: OPENAI, end_image_url: PICTURE }
     expect(await refusalOf(path, body)).toEqual([400, 'model_capability_unsupported', 'end_image_url'])
-    // A resolution that came as a size is refused by that name.
+    // A resolution that was sent as a size is refused under that name.
     expect(await refusalOf(path, { model: 'sora-2', size: '1920x1080' })).toEqual([400, 'invalid_request', 'size'])
   })
 })
 
-describe('a film whose buyer never asks', () => {
-  it('is made, kept here before its provider drops it, and served whole, by range and by HEAD', async () => {
+describe('a film without polls of its buyer', () => {
+  it('is made, copied before its provider drops it, and served whole, by range and by HEAD', async () => {
     const path = '/v1/video/generations'
     const { id } = await submit(path, { model: OPENAI, seconds: 4 }, 'sandbox-a')
     const db = new pg.Client(network.sandbox.database_url)
@@ -209,8 +212,8 @@ describe('a film whose buyer never asks', () => {
       const { requests } = Asked.parse(await (await fetch(new URL('/__sandbox/requests', place.host))).json())
       return requests.filter(({ path: asked }) => asked === `/v1/videos/${place.job}/content`).length
     }
-    await until('a data plane has loaded it', 25_000, async () => {
-      // A worker has to ask twice. It would wait for seconds.
+    await until('a data plane has loaded the film', 25_000, async () => {
+      // A worker has to poll twice. It would wait for seconds.
       const hasten = 'update job set poll_at = now() where rid = $1 and asker is null'
       await db.query(hasten, [id.slice('job_'.length)])
       return (await loads()) > 0
@@ -234,7 +237,7 @@ describe('a film whose buyer never asks', () => {
     expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${film.length}`])
     const head = await load({ method: 'HEAD' })
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, String(film.length), ''])
-    // The video was fetched once, and the first question finds it.
+    // The video was fetched once, and the first poll finds it.
     expect((await send('GET', `${path}/${id}`)).body).toMatchObject({ status: 'succeeded', usage: { seconds: 3 } })
     expect(await loads()).toBe(1)
     await db.end()
@@ -244,7 +247,7 @@ describe('a film whose buyer never asks', () => {
 describe('music', () => {
   const path = '/v1/music/generations'
 
-  it('is a job of its own kind, whose file is sound of the length that was asked for', async () => {
+  it('is a job of its own kind, whose file is sound of the requested length', async () => {
     const { id, object } = await submit(path, { model: 'sandbox/music-job', lyrics: 'La la', seconds: 3 })
     expect(object).toBe('music.generation')
     const job = await finished(path, id)
@@ -262,7 +265,7 @@ describe('music', () => {
 })
 
 describe('the official client', () => {
-  it('makes a film from a picture, asks for it and deletes it', async () => {
+  it('makes a film from a picture, polls it and deletes it', async () => {
     const client = new OpenAI({
       baseURL: `${network.sandbox.api_base_url}/v1`,
       apiKey: network.sandbox.buyer_key,
@@ -278,14 +281,14 @@ describe('the official client', () => {
     })
     expect(made).toMatchObject({ object: 'video', status: 'queued', seconds: '4', size: '1280x720', progress: 0 })
     let seen = made
-    await until('the film is there', 15_000, async () => {
+    await until('the film is done', 15_000, async () => {
       seen = await client.videos.retrieve(made.id)
       return seen.status === 'completed'
     })
     expect(seen).toMatchObject({ progress: 100, prompt: null })
     expect(seen.error).toBeUndefined()
     expect(seen.completed_at).toBeGreaterThanOrEqual(seen.created_at)
-    // A picture that cannot be had is refused: the video would be made, and charged, without it.
+    // An unavailable picture is refused: the video would be made, and charged, without it.
     const lost = client.videos.create({ model: OPENAI, prompt: 'A boat.', input_reference: { file_id: 'file-1' } })
     await expect(lost).rejects.toMatchObject({
       status: 400,
@@ -293,7 +296,7 @@ describe('the official client', () => {
       param: 'input_reference',
     })
     const endless = await client.videos.create({ model: 'sandbox/job-endless', prompt: 'A boat.' })
-    // The provider of this job has no word for stopping.
+    // The provider of this job has no cancellation.
     await expect(client.videos.delete(endless.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
     const failing = await client.videos.create({ model: 'sandbox/job-failing', prompt: 'A boat.' })
     await expect(client.videos.delete(failing.id)).rejects.toMatchObject({ status: 409, code: 'conflict' })
@@ -301,7 +304,7 @@ describe('the official client', () => {
       seen = await client.videos.retrieve(failing.id)
       return seen.status === 'failed'
     })
-    // A video that was stopped says so.
+    // A stopped video has the state of a stopped one.
     expect(seen.error).toMatchObject({ code: 'upstream_error' })
     const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...PINNED })
     expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })
@@ -329,7 +332,7 @@ describe('the official client', () => {
     const upwards = await client.videos.list({ order: 'asc', after: first })
     expect([upwards.data.map(({ id }) => id), upwards.has_more]).toEqual([[second, third], false])
 
-    await until('the film is there', 15_000, async () => (await client.videos.retrieve(first)).status === 'completed')
+    await until('the film is done', 15_000, async () => (await client.videos.retrieve(first)).status === 'completed')
     const { url } = await fetch(`${network.sandbox.api_base_url}/v1/videos/${first}/content`, { headers: keyed() })
     expect((await fetch(url)).status).toBe(200)
     expect((await client.videos.list({ order: 'asc', after: first })).data).toHaveLength(2)
@@ -344,13 +347,13 @@ describe('the official client', () => {
   })
 
   it.each(['limit=0', 'limit=101', 'limit=1.5', 'order=up', 'after=vid_1', 'limit=1&limit=2'])(
-    'is told what is wrong with a list of %s',
+    'gets an exact error for a list of %s',
     async (query) => {
       expect((await send('GET', `/v1/videos?${query}`)).status).toBe(400)
     },
   )
 
-  it('is never told that a film does not exist whose record Redis has lost, and has it again', async () => {
+  it('never sees a film as unknown whose record Redis has lost, and gets it back', async () => {
     const path = '/v1/video/generations'
     const { id } = await submit(path, { model: OPENAI, seconds: 4 }, 'sandbox-a')
     const made = await finished(path, id)
@@ -358,12 +361,12 @@ describe('the official client', () => {
     const key = moneyKeys.job(id.slice('job_'.length))
     const End = z.object({ event: z.string() })
     const { event } = End.parse(JSON.parse((await redis.hget(key, 'end')) ?? ''))
-    // Nobody knows what it has made: its provider says it again, and the bill is the one that was booked.
+    // The result of the job is unknown: its provider states it again, and the bill is the booked one.
     await redis.multi().hdel(key, 'end').hset(key, 'lost', event).exec()
     const again = Job.parse((await send('GET', `${path}/${id}`)).body)
     expect([again.status, again.usage, again.artifacts?.length]).toEqual(['succeeded', made?.usage, 1])
     await redis.del(key, moneyKeys.jobsRestored)
-    // A worker writes them again within a second or two.
+    // A worker writes the records again within a second or two.
     const [refused, list, unknown] = await Promise.all([
       send('GET', `${path}/${id}`),
       send('GET', '/v1/videos'),
@@ -373,7 +376,7 @@ describe('the official client', () => {
     expect([refused.status, code, refused.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '2'])
     expect([list.status, list.headers.get('retry-after')]).toEqual([503, '2'])
     expect(unknown.status).toBe(503)
-    // The official client waits and asks again by itself.
+    // The official client waits and retries by itself.
     const client = new OpenAI({
       baseURL: `${network.sandbox.api_base_url}/v1`,
       apiKey: network.sandbox.buyer_key,
@@ -385,7 +388,7 @@ describe('the official client', () => {
     redis.disconnect()
   })
 
-  it('hears why a film failed, in words that hold nothing of its provider', async () => {
+  it('sees why a film failed, in words that contain nothing of its provider', async () => {
     const path = '/v1/video/generations'
     const { id } = await submit(path, { model: 'sandbox/job-failing', provider: 'sandbox-a' })
     await finished(path, id)

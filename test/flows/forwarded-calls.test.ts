@@ -38,7 +38,7 @@ afterAll(stopForwarding)
 describe('a relayed call', () => {
   beforeEach(() => json(200, { data: [{ url: 'x' }] }))
 
-  it('costs the lower of report and quote, and says both prices to any origin', async () => {
+  it('costs the lower of report and quote, and shows both prices to any origin', async () => {
     for (const [made, charged] of [
       [3, '72000'],
       [2, '48000'],
@@ -47,7 +47,7 @@ describe('a relayed call', () => {
     ] as const) {
       json(200, { data: Array.from({ length: made }, () => ({ url: 'x' })) })
       const answer = await image({ headers: { origin: 'https://page.example' } }, { ...IMAGE, n: 3 })
-      // 40,000 micro-USD a picture, of which 60 per cent are kept.
+      // 40,000 micro-USD per picture, of which 60 % are kept.
       expect([answer.status, costOf(answer)]).toEqual([200, charged])
       expect(answer.headers.get('access-control-allow-origin')).toBe('*')
       const exposed = answer.headers.get('access-control-expose-headers')?.split(', ')
@@ -55,7 +55,7 @@ describe('a relayed call', () => {
     }
   })
 
-  it('is one more with the same Idempotency-Key', async () => {
+  it('runs again with the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'the-same' }
     const answers = [await image({ headers }), await image({ headers })]
     expect(answers.map(costOf)).toEqual(['24000', '24000'])
@@ -96,14 +96,14 @@ describe('a relayed call', () => {
     expect(provider.heard).toEqual([])
   })
 
-  it('keeps to the floor of its path', async () => {
+  it('obeys the floor of its path', async () => {
     const at = (floor: string) => post(`/${floor}/resources/provider-p1/v1/images`, IMAGE)
     expect((await at('min40')).status).toBe(200)
     expect(await refusalOf(at('min41'))).toEqual([404, 'no_resource_offer', '0'])
     expect((await refusalOf(at('min041')))[1]).toBe('invalid_minimum_discount')
   })
 
-  it('under a floor is refused by the rules and the traits of those keys alone that meet it', async () => {
+  it('under a floor is refused by the rules and traits of only those keys that meet the floor', async () => {
     const at = (floor: string, headers = {}) =>
       refusalOf(post(`/${floor}/resources/provider-p1/v1/images`, IMAGE, { headers }))
     const scope = { models: ['canvas-1-mini'], methods: null, paths: null }
@@ -117,19 +117,19 @@ describe('a relayed call', () => {
     expect((await image()).status).toBe(200)
   })
 
-  it('that asks for traits nobody claims is 404', async () => {
+  it('that asks for unclaimed traits is 404', async () => {
     await lendImages([{ key: KEY, traits: [{ name: 'account.tier2', provenance: 'probed' }] }])
     expect((await image({ headers: { 'x-mkt-require': 'account.tier2' } })).status).toBe(200)
     const both = image({ headers: { 'x-mkt-require': 'account.tier2, region.eu' } })
     expect(await refusalOf(both)).toEqual([404, 'trait_unavailable', '0'])
   })
 
-  it('that lenders do not allow is 403 policy_refused, and their demand is counted', async () => {
+  it('that lenders do not allow is 403 policy_refused, and the refused demand is counted', async () => {
     const scope = { models: ['canvas-1-mini'], methods: null, paths: null }
     const [offer = ''] = await lendImages([{ key: KEY, scope }])
     expect(await refusalOf(image())).toEqual([403, 'policy_refused', '0'])
     expect((await image({}, { ...IMAGE, model: 'canvas-1-mini' })).status).toBe(200)
-    // The lender reads at the control plane what the data plane has refused: a picture of 40,000 micro-USD.
+    // The lender reads at the control plane which calls the data plane has refused: a picture of 40,000 micro-USD.
     const Refused = z.object({ refused_demand: z.array(z.looseObject({ offer_id: z.string() })) })
     await until('the lender sees the refused demand', 10_000, async () => {
       const answer = await ask('/v1/resource/seller/analytics', { key: network.sandbox.seller_key })
@@ -145,7 +145,7 @@ describe('a relayed call', () => {
     expect(codes).toContain(403)
   })
 
-  it('takes no more than a buyer’s share of a cap, nor more than the cap', async () => {
+  it('uses no more than a buyer’s share of a cap, nor more than the cap', async () => {
     await lendImages([{ key: KEY, capDailyMicro: '100000', buyerSharePct: 50 }])
     expect([(await image()).status, (await image()).status]).toEqual([200, 200])
     expect((await refusalOf(image()))[1]).toBe('policy_refused')
@@ -167,12 +167,12 @@ describe('a relayed call', () => {
     expect([(await image()).status, (await image({ key: buyerKey })).status]).toEqual([200, 200])
     expect((await refusalOf(image({ key: buyerKey })))[1]).toBe('seller_cap_reached')
     const [name = ''] = await lending.redis.keys(moneyKeys.offerBuyers(offer, '*'))
-    await until('each has its share of what was bought', 5_000, async () =>
+    await until('each buyer has its share of the spend', 5_000, async () =>
       isDeepStrictEqual(await lending.redis.hvals(name), ['24000', '24000']),
     )
   })
 
-  it('goes to the next key where nothing was sent, and never where something was', async () => {
+  it('goes to the next key when no byte was sent, and never after one was sent', async () => {
     await lendImages([{ key: 'unsendable\nkey', keptBps: 5_000 }, { key: KEY }])
     const answer = await image()
     expect([answer.status, answer.headers.get('x-mkt-marketplace-attempts'), costOf(answer)]).toEqual([
@@ -192,8 +192,8 @@ describe('a relayed call', () => {
     ['an empty account', 402, 502, 'upstream_error'],
     ['a redirect', 302, 502, 'upstream_error'],
     ['a bad request', 422, 400, 'upstream_rejected'],
-    ['a limit', 429, 429, 'rate_limited'],
-  ])('costs nothing over %s, and its words hold no key', async (_name, said, status, code) => {
+    ['a rate limit', 429, 429, 'rate_limited'],
+  ])('costs nothing after %s, and its error contains no key', async (_name, said, status, code) => {
     await lendImages([{ key: KEY }])
     json(
       said,
@@ -226,7 +226,7 @@ describeProviderH()
 describeWallets()
 
 describe('provider-p2', () => {
-  it('is used by the stock client of its protocol at another base URL', async () => {
+  it('works with the stock client of its protocol at another base URL', async () => {
     const { api_base_url, buyer_key } = network.sandbox
     const client = new OpenAI({ baseURL: `${api_base_url}/resources/provider-p2`, apiKey: buyer_key, maxRetries: 0 })
     const request = {
@@ -250,7 +250,7 @@ describe('provider-p2', () => {
     expect((await client.models.list()).data.length).toBeGreaterThan(0)
   })
 
-  it('costs in a stream what it costs whole though its buyer asks for no usage, and ten cents suffice', async () => {
+  it('costs the same streamed and whole though its buyer requests no usage, and ten cents suffice', async () => {
     const { buyerKey } = await doorsOf(network).user(0.1)
     const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Say hello.' }] }
     const path = '/resources/provider-p2/chat/completions'
@@ -267,7 +267,7 @@ describe('provider-p2', () => {
     const [, told = ''] = /"usage":(\{.*\})\}/.exec(await streamed.text()) ?? []
     const used = Used.parse(JSON.parse(told))
     const cached = used.prompt_tokens_details?.cached_tokens ?? 0
-    // In thousandths of a micro-USD, of which 60 per cent are kept.
+    // In thousandths of a micro-USD, of which 60 % are kept.
     const list = (used.prompt_tokens - cached) * 250 + cached * 25 + used.completion_tokens * 2_000
     const due = Math.ceil((list * 6) / 10_000)
     expect([due > 0, due <= Number(costOf(whole))]).toEqual([true, true])
@@ -281,14 +281,14 @@ describe('provider-p2', () => {
 })
 
 describe('every end of a forwarded call', () => {
-  it('stands in docs/outcomes-forwarded.md', async () => {
+  it('is listed in docs/outcomes-forwarded.md', async () => {
     const text = forwardedPage(await driveForwarded())
     await expect(text).toMatchFileSnapshot('../../docs/outcomes-forwarded.md')
     await lendImages([{ key: KEY }])
   })
 })
 
-describe('a relay whose process is killed in its midst', () => {
+describe('a relay whose process is killed in the middle', () => {
   it('is never sent again, and costs nothing', async () => {
     const half = Buffer.alloc(100_000, 'f')
     provider.answers((_request, response) => {
@@ -319,7 +319,7 @@ describe('a family of calls', () => {
     const asked = await fetch(url)
     expect(asked.status).toBe(402)
     const { accepts } = z.object({ accepts: z.array(z.object({ amount: z.string() })) }).parse(await asked.json())
-    // 50 posts at 500 micro-USD and 60 per cent.
+    // 50 posts at 500 micro-USD and 60 %.
     expect(accepts[0]?.amount).toBe('15000')
     expect(provider.heard).toEqual([])
     const answer = await (await paid())(url)

@@ -7,13 +7,13 @@ import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 
 const AT_ONCE = 8
-/** Texts that some readers take for a number. */
+/** Texts that some readers accept as a number. */
 const NO_NUMBERS = ['0x10', '+5', ' 5', '05', '1e1', '5.0', '5 ', '٥']
 /** Values that break stores, parsers and prototypes. */
 const HOSTILE: readonly unknown[] = ['a\u0000b', '\ud800', '__proto__', ...NO_NUMBERS, {}, [], -1, 1e300, true]
 const LONG = 'x'.repeat(1_000_000)
 
-/** Good bodies of the rows that take JSON. */
+/** Valid bodies of the rows that take JSON. */
 const BODIES: Readonly<Record<string, object>> = {
   '/v1/chat/completions': { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 },
   '/v1/completions': { model: 'sandbox/echo', prompt: 'hi', max_tokens: 5 },
@@ -63,7 +63,7 @@ const isFault = ({ status }: Sent) => status >= 500
 const show = (value: unknown) => JSON.stringify(value).slice(0, 40)
 
 describe('hostile values in calls', () => {
-  it('are in no member of any body a fault of ours', async () => {
+  it('cause no server error in any member of any body', async () => {
     const members = [...NUMBERS, ...TEXTS, ...OTHERS]
     const calls = Object.entries(BODIES).flatMap(([path, good]) =>
       members.flatMap((member) =>
@@ -79,7 +79,7 @@ describe('hostile values in calls', () => {
     expect(sent.filter(isFault)).toEqual([])
   })
 
-  it('are no number where they are none', async () => {
+  it('are not accepted as numbers', async () => {
     const own: Readonly<Record<string, readonly string[]>> = {
       '/v1/chat/completions': [
         'max_tokens',
@@ -107,9 +107,9 @@ describe('hostile values in calls', () => {
     expect((await sendAll(calls)).filter(({ status }) => status !== 400)).toEqual([])
   })
 
-  it('are no number in a header either', async () => {
+  it('are not accepted as numbers in a header either', async () => {
     const body = JSON.stringify(BODIES['/v1/chat/completions'])
-    // Blanks around a value are not part of it (RFC 9110, section 5.5), and a header holds no other letters.
+    // Blanks around a value are not part of it (RFC 9110, section 5.5), and a header contains no other characters.
     const values = NO_NUMBERS.filter((value) => value.trim() === value && /^[\x21-\x7e]+$/.test(value))
     const calls = HEADERS.flatMap((name) =>
       [...values, '__proto__', 'x'.repeat(8_000)].map(

@@ -14,7 +14,7 @@ import { until } from '#test/support/run/until.ts'
 const MEGABYTE = 1_048_576
 const HUGE_MEGABYTES = 300
 const png = pngOf('a cat', 32, 32).toString('base64')
-/** Micro-USD of a picture at the reference price, and at an offer that takes 37.25 percent off. */
+/** Micro-USD of a picture at the reference price, and at an offer with a discount of 37.25 %. */
 const [LIST_MICRO, PAID_MICRO] = [40_001, 25_101]
 
 type Act = (response: ServerResponse) => void
@@ -26,10 +26,10 @@ const json = (body: object, status = 200): Act => {
 const pictures = (...data: object[]) => json({ created: 1, data })
 const at = (url: string) => pictures({ url })
 
-/** Bytes of the largest answer that had gone out when its reader closed the connection. */
+/** Number of bytes of the largest answer that were sent when its reader closed the connection. */
 let sentBytes = 0
 
-/** Base64 without end, as fast as it is read. */
+/** Endless base64, as fast as it is read. */
 const huge: Act = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.write(`{"data":[{"b64_json":"${png}`)
@@ -45,7 +45,10 @@ const huge: Act = (response) => {
   pump()
 }
 
-/** The acts of a provider, and the buyer's view of each: a status, the pictures that came, and how many are paid. */
+/**
+ * The acts of a provider, and the buyer's view of each: a status, the pictures that arrived, and the number of paid
+ * ones.
+ */
 const CASES: Readonly<
   Record<string, { act: Act; ask?: object; status: number; came?: number; paid?: number; code?: string }>
 > = {
@@ -150,7 +153,7 @@ beforeAll(async () => {
     const offer = { model, api_key: `sk-${model}`, seller_base_url: baseUrl, discount: 37.25 }
     expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
   }
-  await until('all are on sale', 20_000, async () => {
+  await until('all models are on sale', 20_000, async () => {
     const books = await Promise.all(
       [...MODELS.values()].map(async (model) => {
         const book = await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)
@@ -176,7 +179,7 @@ describe('a provider of pictures that answers', () => {
     const reply = await market.post('/v1/images/generations', buyerKey, body)
     const read = Answer.parse(JSON.parse(await reply.text()))
     expect([reply.status, read.error?.code, read.data?.length]).toEqual([status, code, came])
-    // Each picture is a bill of its own price; the sum is rounded up once.
+    // Each picture is billed at its own price; the sum is rounded up once.
     const due = Math.ceil((paid * LIST_MICRO * 6_275) / 10_000)
     expect(paid === 1 ? due : PAID_MICRO).toBe(PAID_MICRO)
     expect(Number(reply.headers.get('x-mkt-buyer-cost-micro') ?? 0)).toBe(due)
@@ -189,13 +192,13 @@ describe('a provider of pictures that answers', () => {
     })
   })
 
-  it('is read no further than 64 MB', () => {
-    // Bytes that the sockets hold come on top.
+  it('is read only up to 64 MB', () => {
+    // Bytes in the sockets' buffers come on top.
     expect([sentBytes > 60 * MEGABYTE, sentBytes < 80 * MEGABYTE]).toEqual([true, true])
   })
 
-  it('takes from the buyer what was delivered, and nothing else', async () => {
-    await until('everything is booked', 30_000, async () => {
+  it('takes from the buyer the price of the delivered pictures, and nothing else', async () => {
+    await until('every call is booked', 30_000, async () => {
       const { credit_balance_usdc: left } = Balance.parse(await market.get('/v1/payments/balance', buyerKey))
       return left === String(5_000_000 - PAID_MICRO - Math.ceil((2 * LIST_MICRO * 6_275) / 10_000))
     })

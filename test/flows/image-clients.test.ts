@@ -54,7 +54,7 @@ async function settled(id: string | null): Promise<z.infer<typeof Lookup>> {
   return found
 }
 
-/** The share of the reference price that is left at the best offer of a model. */
+/** The share of the reference price at the best offer of a model. */
 async function keptBps(model: string): Promise<bigint> {
   const Book = z.object({ offers: z.array(z.object({ discount_pct: z.number() })) })
   const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)).json())
@@ -73,7 +73,7 @@ async function behaveOnce(model: string, behaviour: string): Promise<void> {
 }
 
 describe('the official client', () => {
-  it('streams a picture with partial ones before it; the last event has the price, which is charged once', async () => {
+  it('streams a picture after partial ones; the last event has the price, which is charged once', async () => {
     const { data: stream, response } = await client.images
       .generate({
         model: BY_TOKEN,
@@ -95,7 +95,7 @@ describe('the official client', () => {
     expect(new Set(events.map(({ b64_json: bytes }) => bytes)).size).toBe(3)
     expect(events[1]).toMatchObject({ partial_image_index: 1, quality: 'low', output_format: 'png' })
     const { usage } = Priced.parse(events[2])
-    // Two tokens of text at 5 USD a million; 408 of the picture and 200 of its partial ones at 40.
+    // Two tokens of text at 5 USD per million; 408 of the picture and 200 of its partial pictures at 40.
     const pico = 2n * 5_000_000n + 608n * 40_000_000n
     expect([usage.output_tokens, usage.buyer_cost_micro]).toEqual([608, due(pico, await keptBps(BY_TOKEN))])
     expect(await settled(response.headers.get('x-request-id'))).toMatchObject({
@@ -120,7 +120,7 @@ describe('the official client', () => {
     expect(events.at(-1)).toMatchObject({ usage: { input_tokens: 3 + 2 * 323, output_tokens: 372 } })
   })
 
-  it('is told in the stream when it breaks off, and pays nothing for half a picture', async () => {
+  it('sees an error in a stream that breaks off, and pays nothing for half a picture', async () => {
     await behaveOnce(BY_TOKEN, 'cut-mid-stream')
     const { data: stream, response } = await client.images
       .generate({ model: BY_TOKEN, prompt: 'a cat', quality: 'low', stream: true, partial_images: 1 })
@@ -155,9 +155,9 @@ describe('the official client', () => {
   )
 
   it.each([
-    ['sells its pictures whole', BY_IMAGE],
-    ['makes them in chats', IN_CHAT],
-  ])('is refused a stream of a model that %s, before any money', async (_name, model) => {
+    ['sells only whole pictures', BY_IMAGE],
+    ['makes pictures in chats', IN_CHAT],
+  ])('is refused a stream of a model that %s, before any hold', async (_name, model) => {
     const asked = client.images.generate({ model, prompt: 'a cat', stream: true })
     await expect(asked).rejects.toMatchObject({
       status: 400,
@@ -166,7 +166,7 @@ describe('the official client', () => {
     })
   })
 
-  it('gets pictures of a chat, whole and in the deltas of a stream, with their tokens apart', async () => {
+  it('gets pictures of a chat, whole and in the deltas of a stream, with their tokens counted apart', async () => {
     const Images = z.looseObject({ images: z.array(z.object({ image_url: z.object({ url: z.string() }) })) })
     const Usage = z.looseObject({
       completion_tokens: z.number(),
@@ -252,7 +252,7 @@ describe('the AI SDK', () => {
 })
 
 describe('OpenRouter’s own client', () => {
-  it('makes pictures on its own path, whole and streamed, and begins with others', async () => {
+  it('makes pictures on its own path, whole and streamed, and uses source pictures', async () => {
     const router = new OpenRouter({
       serverURL: address.baseURL,
       apiKey: address.apiKey,

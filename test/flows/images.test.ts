@@ -56,7 +56,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 const generate = (body: object) => post('/v1/images/generations', { prompt: 'a cat', ...body })
 const edit = (body: object) => post('/v1/images/edits', { model: BY_TOKEN, prompt: 'add a hat', ...body })
 
-/** An answer, with its cost by its headers and by its look-up. */
+/** An answer, with the cost in its headers and in its look-up. */
 async function paid(answer: Response) {
   expect(answer.status).toBe(200)
   const { data, usage } = Answer.parse(await answer.json())
@@ -65,7 +65,7 @@ async function paid(answer: Response) {
   )
   expect([usage.buyer_cost_micro, Math.round(usage.cost * 1e6)]).toEqual([chargeMicro, chargeMicro])
   const url = `${network.sandbox.api_base_url}/v1/requests/${answer.headers.get('x-request-id')}`
-  await until('the look-up is there', 10_000, async () => {
+  await until('the look-up has the call', 10_000, async () => {
     const found = await fetch(url, { headers: { authorization: `Bearer ${network.sandbox.buyer_key}` } })
     const record = found.ok ? Lookup.parse(await found.json()) : undefined
     if (record === undefined || record.settlement_status === 'pending') return false
@@ -100,19 +100,19 @@ async function behaveOnce(model: string, behaviour: string): Promise<void> {
 }
 
 describe('a picture', () => {
-  it('comes to the official client in the size that was asked for, at the price of its tokens', async () => {
+  it('reaches the official client in the requested size, at the price of its tokens', async () => {
     const { data: answer, response } = await client.images
       .generate({ model: BY_TOKEN, prompt: 'a cat', size: '1024x1536', quality: 'low' })
       .withResponse()
     expect(sizeOf(Buffer.from(answer.data?.[0]?.b64_json ?? '', 'base64'))).toBe('1024x1536')
     expect(answer.usage).toMatchObject({ input_tokens: 2, output_tokens: 408, total_tokens: 410 })
-    // Two tokens of text at 5 USD a million, 408 of a picture at 40.
+    // Two tokens of text at 5 USD per million, 408 of a picture at 40.
     const pico = 2n * 5_000_000n + 408n * 40_000_000n
     expect(Number(response.headers.get('x-mkt-list-cost-micro'))).toBe(due(pico, 10_000))
     expect(Number(response.headers.get('x-mkt-buyer-cost-micro'))).toBe(due(pico, await keptBps(BY_TOKEN)))
   })
 
-  it('is sold by the piece where its model says so, and comes as a URL', async () => {
+  it('is sold by the piece where its model has such a price, and arrives as a URL', async () => {
     const { data, usage, chargeMicro, listMicro } = await paid(
       await generate({ model: BY_IMAGE, n: 2, response_format: 'url', size: '1024x1024' }),
     )
@@ -122,7 +122,7 @@ describe('a picture', () => {
     expect(sizeOf(Buffer.from(await loaded.arrayBuffer()))).toBe('1024x1024')
   })
 
-  it('is sold by its area where its model says so', async () => {
+  it('is sold by its area where its model has such a price', async () => {
     const { data, usage, chargeMicro, listMicro } = await paid(
       await generate({ model: BY_AREA, size: '512x256', n: 3 }),
     )
@@ -131,7 +131,7 @@ describe('a picture', () => {
     expect([chargeMicro, listMicro]).toEqual([due(pico, await keptBps(BY_AREA)), due(pico, 10_000)])
   })
 
-  it('comes from a chat model, one a call', async () => {
+  it('comes from a chat model, one per call', async () => {
     const { data, usage, listMicro } = await paid(await generate({ model: IN_CHAT, n: 2, size: '1024x1024' }))
     expect([data.length, usage.adapted_params]).toEqual([1, ['n']])
     expect(sizeOf(Buffer.from(data[0]?.b64_json ?? '', 'base64'))).toBe('1024x1024')
@@ -139,7 +139,7 @@ describe('a picture', () => {
     expect(listMicro).toBe(due(text * 300_000n + 8n * 2_500_000n + 1_290n * 30_000_000n, 10_000))
   })
 
-  it('of a provider that has bytes alone comes as a link that opens it without a key, for a while', async () => {
+  it('of a provider that only sends bytes becomes a link that opens without a key, for a limited time', async () => {
     const { data: answer, response } = await client.images
       .generate({ model: BY_TOKEN, prompt: 'a cat', size: '1536x1024', quality: 'low', response_format: 'url' })
       .withResponse()
@@ -167,7 +167,7 @@ describe('a picture', () => {
     ])
   })
 
-  it('of a chat model and of an edit comes as a link, too', async () => {
+  it('of a chat model and of an edit becomes a link, too', async () => {
     const source = `data:image/png;base64,${pngOf('a source', 64, 64).toString('base64')}`
     for (const answer of [
       await generate({ model: IN_CHAT, response_format: 'url' }),
@@ -180,7 +180,7 @@ describe('a picture', () => {
     }
   })
 
-  it('is charged by the table where its provider gives no figure', async () => {
+  it('is charged by the table where its provider reports no usage', async () => {
     await behaveOnce(BY_TOKEN, 'usage-missing')
     const { usage } = await paid(await generate({ model: BY_TOKEN, quality: 'low', size: '1024x1024' }))
     expect(usage.output_tokens).toBe(272)
@@ -195,7 +195,7 @@ describe('a picture', () => {
     },
   )
 
-  it('that did not come costs nothing, and the next offer is asked', async () => {
+  it('that never arrived costs nothing, and the next offer is asked', async () => {
     await behaveOnce(BY_IMAGE, 'empty')
     const answer = await generate({ model: BY_IMAGE, size: '1024x1024' })
     expect([answer.status, answer.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
@@ -203,7 +203,7 @@ describe('a picture', () => {
     expect([data.length, usage.images, listMicro]).toEqual([1, 1, 40_000])
   })
 
-  it('has a floor in its path', async () => {
+  it('can have a floor in its path', async () => {
     const good = await post('/min10/v1/images/generations', { model: BY_IMAGE, prompt: 'a cat', size: '1024x1024' })
     expect(good.status).toBe(200)
     const dear = await post('/min99/v1/images/generations', { model: BY_IMAGE, prompt: 'a cat', size: '1024x1024' })
@@ -217,7 +217,7 @@ describe('a picture', () => {
     const Demand = z.object({ accepts: z.array(z.object({ scheme: z.string(), amount: z.string() })) })
     const { accepts } = Demand.parse(await answer.json())
     expect([answer.status, accepts.map(({ scheme }) => scheme)]).toEqual([402, ['upto', 'exact']])
-    // The dearest offer that may take over.
+    // The most expensive offer that may take over.
     expect(Number(accepts[0]?.amount)).toBeGreaterThanOrEqual(due(2n * 40_000_000_000n, await keptBps(BY_IMAGE)))
     expect(Number(accepts[0]?.amount)).toBeLessThanOrEqual(80_000)
     expect(answer.headers.get('www-authenticate')).toContain('Payment')
@@ -228,7 +228,7 @@ describe('an edit', () => {
   const png = pngOf('a source', 128, 128)
   const asUrl = `data:image/png;base64,${png.toString('base64')}`
 
-  it('comes to the official client, whose files go on as a form', async () => {
+  it('reaches the official client, whose files are sent on as a form', async () => {
     const image = [
       await toFile(png, 'base.png', { type: 'image/png' }),
       await toFile(png, 'hat.png', { type: 'image/png' }),
@@ -243,12 +243,12 @@ describe('an edit', () => {
     ['image_url', { image_url: 'https://example.com/base.png' }],
     ['image_url as an object', { image_url: { url: asUrl } }],
     [
-      'input_images, one on a private host, which nobody fetches',
+      'input_images, one on a private host, which is never fetched',
       { input_images: [{ url: asUrl, role: 'start' }, 'https://10.0.0.1/private.png'] },
     ],
     ['input_references', { input_references: [{ type: 'image_url', image_url: { url: asUrl } }] }],
     ['images', { images: [{ image_url: asUrl }] }],
-  ])('takes its source as %s', async (_name, sources) => {
+  ])('accepts its source as %s', async (_name, sources) => {
     const { usage } = await paid(await edit({ quality: 'low', ...sources }))
     expect(usage.input_tokens).toBe(3 + 323 * ('input_images' in sources ? 2 : 1))
   })
@@ -281,21 +281,21 @@ describe('an edit', () => {
     ['without a url', { input_images: [{ role: 'start' }] }, 400, 'invalid_image_input'],
     ['by a file id', { image: { file_id: 'file-1' } }, 400, 'unresolvable_file_reference'],
     ['of two pictures', { image: asUrl, n: 2 }, 400, 'invalid_request'],
-  ])('with a source that cannot be used is refused: %s', async (_name, body, status, code) => {
+  ])('with an unusable source is refused: %s', async (_name, body, status, code) => {
     const answer = await edit(body)
     expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([status, code])
   })
 
-  it('makes no picture of an empty list in the place of one picture', async () => {
+  it('treats an empty list as a missing picture and makes none', async () => {
     const answer = await generate({ model: BY_TOKEN, image_url: [] })
     expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([400, 'image_required'])
   })
 
-  it('takes a mask of null as none', async () => {
+  it('treats a mask of null as none', async () => {
     expect((await edit({ image: asUrl, mask: null, quality: 'low' })).status).toBe(200)
   })
 
-  it('refuses a mask and a file that is no picture in a form', async () => {
+  it('refuses a mask, and a file that is no picture, in a form', async () => {
     const send = async (file: string, bytes: Buffer) => {
       const form = new FormData()
       form.set('model', BY_TOKEN)
@@ -321,12 +321,12 @@ describe('a request for a picture', () => {
     ['n of 11', { n: 11 }, 'n'],
     ['n of -1', { n: -1 }, 'n'],
     ['n of 1.5', { n: 1.5 }, 'n'],
-    ['n as a text', { n: '3' }, 'n'],
+    ['n as a string', { n: '3' }, 'n'],
     ['a size of 0', { size: '0x0' }, 'size'],
     ['a negative size', { size: '-1x100' }, 'size'],
     ['a size that is too wide', { size: '100000x1' }, 'size'],
-    ['a size with another sign', { size: '1024×1024' }, 'size'],
-    ['a size that is no text', { size: 1024 }, 'size'],
+    ['a size with another separator', { size: '1024×1024' }, 'size'],
+    ['a size that is not a string', { size: 1024 }, 'size'],
     ['a resolution of 8K', { resolution: '8K' }, 'resolution'],
     ['a quality of ultra', { quality: 'ultra' }, 'quality'],
     ['another format', { response_format: 'png' }, 'response_format'],
@@ -338,13 +338,13 @@ describe('a request for a picture', () => {
     expect(Refusal.parse(await answer.json()).error).toMatchObject({ code: 'invalid_request', param })
   })
 
-  it('takes the spellings of sizes that clients use', async () => {
+  it('accepts the spellings of sizes that clients use', async () => {
     for (const size of ['64X64', '64*64', 'auto', 'square', '1k']) {
       expect([size, (await generate({ model: BY_AREA, size })).status]).toEqual([size, 200])
     }
   })
 
-  it('is refused for its routing as a chat is', async () => {
+  it('is refused for its routing like a chat', async () => {
     const Book = z.object({ offers: z.array(z.object({ provider: z.string() })) })
     const book = await fetch(`${network.sandbox.api_base_url}/api/markets/${BY_IMAGE}`)
     const sellers = Book.parse(await book.json()).offers.map(({ provider }) => provider)
@@ -361,7 +361,7 @@ describe('a request for a picture', () => {
   })
 
   it.each(['generations', 'edits'])(
-    'is refused when its body is no JSON or names no model that is known: %s',
+    'is refused when its body is not JSON or names no known model: %s',
     async (kind) => {
       const headers = { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' }
       const cases: readonly [string, string][] = [
@@ -388,7 +388,7 @@ describe('a request for a picture', () => {
     expect([answer.status, Refusal.parse(await answer.json()).error.code]).toEqual([402, 'insufficient_balance'])
   })
 
-  it('for a model that makes none, or edits none, finds no seller', async () => {
+  it('finds no seller for a model that makes or edits no pictures', async () => {
     const none = await generate({ model: 'gpt-5-mini' })
     const noEdit = await generate({ model: BY_AREA, image_url: 'https://example.com/a.png' })
     for (const answer of [none, noEdit]) {

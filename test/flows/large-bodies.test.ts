@@ -33,7 +33,7 @@ const ANSWERS = {
   },
 }
 
-/** The bytes of large answers that may be in memory. Of bodies there may be more. */
+/** Number of bytes of large answers that may be in memory. Bodies may take more. */
 const ROOM_BYTES = 1_048_576
 
 let market: RoutedMarket
@@ -103,7 +103,7 @@ afterAll(async () => {
   await market?.stop()
 })
 
-/** A request in a client's own spelling: spaces, letters and escapes. */
+/** A request with a client's own formatting: spaces, letters and escapes. */
 function writeRequest(wire: 'chat' | 'messages'): { readonly head: string; readonly messages: string } {
   const parts = images.map((data) =>
     wire === 'chat'
@@ -123,7 +123,7 @@ const SAME = { chat: 'openai', messages: 'messages' } as const
 const IMAGE_AT = { openai: ['image_url', 'url'], messages: ['source', 'data'] } as const
 
 describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the %s wire', (wire) => {
-  it.each(FORMATS)('reaches a provider of %s with every byte of them, in pieces and at once', async (format) => {
+  it.each(FORMATS)('reaches a provider of %s with every byte of the images, in pieces and at once', async (format) => {
     const { head, messages } = writeRequest(wire)
     const body = `{${head},"messages":${messages},"provider":"seer-${format}"}`
     const chunked = new ReadableStream({
@@ -139,7 +139,7 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
       const answer = await fetch(url + PATHS[wire], call)
       expect([answer.status, (await answer.text()).includes('Seen.')]).toEqual([200, true])
       const got = received[format] ?? Buffer.alloc(0)
-      // A protocol on both sides passes the very text. The texts are too long to print a difference.
+      // The same protocol on both sides passes the text unchanged. The texts are too long to print a difference.
       if (SAME[wire] === format) expect(got.includes(`"messages":${messages}`)).toBe(true)
       const content = dataOf(JSON.parse(got.toString('utf8')), 'messages', '0', 'content')
       const seen = images.map((_, at) => String(dataOf(content, String(at), ...IMAGE_AT[format])))
@@ -150,25 +150,31 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
 })
 
 /**
- * Milliseconds for which nothing that a caller sends may hold the loop. On a machine of its own it is less than fifty;
- * here the other processes of the tests take their turns, too.
+ * Milliseconds for which no request of a caller may block the loop. On a quiet machine it is less than fifty; here
+ * other processes of the tests run as well.
  */
 const LONGEST_HOLD_MS = 250
-/** A body holds the loop each time; a busy machine does not. The least hold of so many counts, if the first is too long. */
+/**
+ * A body blocks the loop each time; a busy machine does not. If the first block is too long, the shortest of this many
+ * counts.
+ */
 const MEASURES = 3
-/** Milliseconds between two samples of the loop's delay. A timer that is not late shows as this. */
+/** Milliseconds between two samples of the loop's delay. A timer in time shows this value. */
 const SAMPLE_MS = 10
 const PART_BYTES = 65_536
 const MEGABYTE = 1_048_576
 
-/** The longest hold of the data plane's loop since the last look, in milliseconds. */
+/** The longest block of the data plane's loop since the last read, in milliseconds. */
 async function longestHold(): Promise<number> {
   const text = await (await fetch(`${market.network.sandbox.api_base_url}/metrics`)).text()
   const seconds = Number(/^nodejs_eventloop_lag_max_seconds ([\d.e+-]+)$/m.exec(text)?.[1] ?? Number.NaN)
   return Math.max(0, seconds * 1_000 - SAMPLE_MS)
 }
 
-/** Sends a body in parts until it is answered. The status, or 0 for a connection that broke off while we were sending. */
+/**
+ * Sends a body in parts until it is answered. Returns the status, or 0 for a connection that broke off during the
+ * sending.
+ */
 function send(path: string, key: string, body: Buffer): Promise<number> {
   const { hostname, port } = new URL(market.network.sandbox.api_base_url)
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length }
@@ -191,13 +197,13 @@ function send(path: string, key: string, body: Buffer): Promise<number> {
 const many = (count: number, element: string) => Array.from({ length: count }, () => element).join()
 const names = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":1`).join()
 
-/** Texts that take long to read, as a value. */
+/** Values that take long to parse. */
 const LONG = {
   'one giant text of many bytes a character': () => `"${'漢'.repeat(2.5 * MEGABYTE)}"`,
   escapes: () => `"${'\\"'.repeat(3.5 * MEGABYTE)}"`,
 }
 
-/** Bodies that cost nothing to send, as the value of the member in which the row has its content. */
+/** Bodies that are cheap to send, as the value of the row's content member. */
 const HOSTILE: Readonly<Record<string, () => string>> = {
   'one giant text': () => `"${'a'.repeat(7 * MEGABYTE)}"`,
   ...LONG,
@@ -214,7 +220,9 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   blanks: () => `[${' '.repeat(7 * MEGABYTE)}]`,
 }
 
-/** As much of everything as is read: what passes the door has to be parsed, checked and refused or routed. */
+/**
+ * The largest amount of each that is read: a body that passes the door must be parsed, checked and refused or routed.
+ */
 const HEAVY: Readonly<Record<string, () => string>> = {
   'members to the limit': () => `{${names(42_000)}}`,
   'objects of all shapes to the limit': () =>
@@ -225,7 +233,7 @@ const HEAVY: Readonly<Record<string, () => string>> = {
   'texts to the limit': () => `[${many(3, `{"role":"user","content":"${'漢'.repeat(700_000)}"}`)}]`,
 }
 
-/** The rows with large bodies, each with the member that holds most of it. */
+/** The rows with large bodies, each with its largest member. */
 const ROWS = [
   ['/v1/chat/completions', 'messages'],
   ['/v1/completions', 'prompt'],
@@ -243,15 +251,15 @@ function bodyOf(path: string, member: string, value: string): Buffer {
 }
 
 describe.each(ROWS)('%s', (path, member) => {
-  it('is held up by nothing that a free key sends', async () => {
+  it('is blocked by no body that a free key can send', async () => {
     const holds: Record<string, number> = {}
-    // A body that is refused while it comes is refused by one gauge for all rows.
+    // A body that is refused during its arrival is refused by one gauge for all rows.
     const bodies = path === '/v1/chat/completions' ? { ...HOSTILE, ...HEAVY } : { ...HEAVY, ...LONG }
     for (const [name, write] of Object.entries(bodies)) {
       const body = bodyOf(path, member, write())
       let hold = Number.POSITIVE_INFINITY
       for (let sent = 0; sent < MEASURES && !(hold < LONGEST_HOLD_MS); sent++) {
-        // Refused bytes count to the key's rate, so each has a key of its own.
+        // Refused bytes count towards the key's rate, so each body has a key of its own.
         const { buyerKey } = await market.user()
         await longestHold()
         const status = await send(path, buyerKey, body)
@@ -265,7 +273,7 @@ describe.each(ROWS)('%s', (path, member) => {
 })
 
 describe('bytes that are refused', () => {
-  it('count to the rate of their key, and a spent key has no body read', async () => {
+  it('count towards the rate of their key, and the bodies of a key above its rate are not read', async () => {
     const { buyerKey } = await market.user()
     const body = bodyOf('/v1/chat/completions', 'tools', `[${many(500_000, '{"type":"function"}')}]`)
     const remaining = async () => {
@@ -278,7 +286,7 @@ describe('bytes that are refused', () => {
     const [, before = 0] = await remaining()
     await send('/v1/chat/completions', buyerKey, body)
     const [, after = 0] = await remaining()
-    // The question itself is one call, and the refused one another.
+    // The request itself is one call, and the refused body another.
     expect(before - after).toBeGreaterThan(2)
   })
 })
@@ -291,13 +299,13 @@ const LARGE_ROWS = [
   ['/compat/v1/messages', 'application/json', 33],
 ] as const
 
-/** Sends a body, and reads nothing before the last byte of it is out, as most clients do. */
+/** Sends a body, and reads nothing before the last byte is sent, like most clients. */
 async function sendThenRead(path: string, type: string, megabytes: number, isChunked: boolean): Promise<string> {
   const { buyerKey: key } = await market.user(5)
   const { hostname, port, host } = new URL(market.network.sandbox.api_base_url)
   const socket = connect(Number(port), hostname).setNoDelay()
   await once(socket, 'connect')
-  // The write that fails tells of it as well.
+  // The failed write reports the error as well.
   socket.on('error', () => undefined)
   const piece = Buffer.alloc(1_048_576, ' ')
   const length = isChunked ? 'transfer-encoding: chunked' : `content-length: ${piece.length * megabytes}`
@@ -318,14 +326,17 @@ async function sendThenRead(path: string, type: string, megabytes: number, isChu
 }
 
 describe('a body over the limit', () => {
-  it.each(LARGE_ROWS)('is 413 on %s, which a client can read that first sends all of it', async (path, type, size) => {
-    for (const isChunked of [false, true]) {
-      const answer = await sendThenRead(path, type, size, isChunked)
-      expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-      expect(answer).toMatch(/request_too_large|too large/i)
-      expect(answer.endsWith('}')).toBe(true)
-    }
-  })
+  it.each(LARGE_ROWS)(
+    'is 413 on %s, readable for a client that first sends the whole body',
+    async (path, type, size) => {
+      for (const isChunked of [false, true]) {
+        const answer = await sendThenRead(path, type, size, isChunked)
+        expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+        expect(answer).toMatch(/request_too_large|too large/i)
+        expect(answer.endsWith('}')).toBe(true)
+      }
+    },
+  )
 })
 
 describe('large answers', () => {
@@ -344,7 +355,7 @@ describe('large answers', () => {
     const { sellerKey } = await market.user()
     const offer = { model: PICTURE, api_key: 'sk-patient', seller_base_url: pictures.url, discount: 50 }
     expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
-    await until('it is on sale', 20_000, async () => {
+    await until('the model is on sale', 20_000, async () => {
       const answer = await fetch(`${market.network.sandbox.api_base_url}/api/markets/${PICTURE}`)
       return z.object({ offers: z.array(z.unknown()).length(1) }).safeParse(await answer.json()).success
     })
@@ -365,7 +376,7 @@ describe('large answers', () => {
     expect(answer.headers.get('x-mkt-buyer-cost-micro') ?? '0').toBe('0')
   }
 
-  /** Waits until so many large answers wait. Returns the bytes of all of them. */
+  /** Waits until this many large answers wait. Returns the bytes of all of them. */
   async function heldWhile(waiting: number): Promise<number> {
     const { api_base_url: url } = market.network.sandbox
     let held = 0
@@ -378,24 +389,24 @@ describe('large answers', () => {
     return held
   }
 
-  it('wait for each other once their room is full, and new calls for pictures are refused meanwhile', async () => {
+  it('wait for each other once their memory is full, and new calls for pictures are refused meanwhile', async () => {
     const [first, late, broken] = [draw('first'), draw('late'), draw('broken')]
     await pictures.begin('first', 1.5 * MEGABYTE)
-    await until('the first has all of the room', 10_000, async () => (await heldWhile(0)) > MEGABYTE)
+    await until('the first answer has all of the memory', 10_000, async () => (await heldWhile(0)) > MEGABYTE)
     for (const prompt of ['late', 'broken']) await pictures.begin(prompt, LARGE_BYTES)
-    // The bytes that had come when the requests were stopped are a small part of them.
+    // The bytes that had arrived when the requests were stopped are a small part of the answers.
     expect(await heldWhile(2)).toBeLessThan(4 * MEGABYTE)
     await expectRefused(await draw('refused'))
-    // Words are no pictures.
+    // Text calls are no pictures.
     const chat = { model: ROUTED_MODEL, max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }
     expect((await market.post('/v1/chat/completions', buyerKey, chat)).status).toBe(200)
-    // A provider that is held back for too long may break off, and is not to blame for that.
+    // A provider that waits too long may break off, and is not blamed for that.
     pictures.breakOff('broken')
     for (const prompt of ['first', 'late']) pictures.finish(prompt)
     await expectRefused(await broken)
     expect((await (await first).text()).length).toBeGreaterThan(MEGABYTE)
     expect((await (await late).text()).length).toBeGreaterThan(LARGE_BYTES)
-    await until('all room is given back', 10_000, async () => (await heldWhile(0)) === 0)
+    await until('all memory is free', 10_000, async () => (await heldWhile(0)) === 0)
     const next = draw('next')
     await pictures.begin('next', 0)
     pictures.finish('next')

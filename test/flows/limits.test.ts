@@ -40,7 +40,7 @@ function call(body: object, key = network.sandbox.buyer_key): Promise<Response> 
   })
 }
 
-/** Sends a call that announces a body and sends none. Returns the head and the time it took. */
+/** Sends a call that announces a body and sends none. Returns the head and its time. */
 function announce(bytes: number): Promise<{ status: number; headers: IncomingMessage['headers']; ms: number }> {
   return new Promise((resolve, reject) => {
     const from = performance.now()
@@ -78,11 +78,11 @@ async function fill(count: number): Promise<void> {
     const { signal } = stop
     void fetch(new URL('/v1/chat/completions', url), { method: 'POST', signal, headers, body }).catch(() => undefined)
   }
-  await until('so many calls are open', 10_000, async () => (await call(GOOD)).status === 503)
+  await until('this many calls are open', 10_000, async () => (await call(GOOD)).status === 503)
 }
 
 describe('overload', () => {
-  it('is refused with 503 and Retry-After before any of the body is there, at once; reads go on', async () => {
+  it('is refused at once with 503 and Retry-After before any byte of its body; reads go on', async () => {
     await fill(MOST_CALLS)
     const times: number[] = []
     for (let each = 0; each < 20; each++) {
@@ -101,13 +101,13 @@ describe('overload', () => {
     }
   })
 
-  it('is over when the calls are', async () => {
-    await until('calls are taken again', 10_000, async () => (await call(GOOD)).status === 200)
+  it('ends when the calls end', async () => {
+    await until('calls are accepted again', 10_000, async () => (await call(GOOD)).status === 200)
   })
 })
 
 describe('limits of a connection', () => {
-  it('[F45] an address has so many connections and no more, and calls go on', async () => {
+  it('[F45] an address has a limited number of connections, and calls go on', async () => {
     const sockets: Socket[] = []
     for (let each = 0; each < MOST_CONNECTIONS * 2; each++) {
       const socket = connect(Number(url.port), url.hostname)
@@ -116,7 +116,7 @@ describe('limits of a connection', () => {
       open.push(socket)
     }
     await until(
-      'the rest is closed',
+      'the other connections are closed',
       10_000,
       () => sockets.filter((each) => !each.destroyed).length <= MOST_CONNECTIONS,
     )
@@ -154,7 +154,7 @@ describe('work that is refused', () => {
   }
 
   it.each(Object.entries(works).map(([name, ask], at) => [name, ask, at] as const))(
-    'of %s is charged to the address, up to a limit with Retry-After; a key behind the address goes on',
+    'of %s is counted to the address, up to a limit with Retry-After; a key behind the address goes on',
     async (_name, ask, at) => {
       // Loopback is a trusted proxy, so each of these has an address of its own.
       const address = { 'x-forwarded-for': `198.51.100.${at + 1}` }
@@ -183,7 +183,7 @@ describe('readiness', () => {
 })
 
 describe('the rate of a key', () => {
-  it('stands on every answer and on the refusal, with when it lifts', async () => {
+  it('is shown on every answer and on the refusal, with the time of its end', async () => {
     const made = await fetch(new URL('/v1/buyer/keys', url), {
       method: 'POST',
       headers: {
@@ -208,7 +208,7 @@ describe('the rate of a key', () => {
     expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1_000 - 1)
   })
 
-  it('is not spent by what we could not serve', async () => {
+  it('is not used up by calls that the market could not serve', async () => {
     const made = await fetch(new URL('/v1/buyer/keys', url), {
       method: 'POST',
       headers: {
@@ -232,14 +232,14 @@ describe('the rate of a key', () => {
       expect((await call(PAID, key)).status).toBe(503)
     }
     await turn(true)
-    await until('calls are taken', 10_000, async () => (await call(PAID)).status === 200)
+    await until('calls are accepted', 10_000, async () => (await call(PAID)).status === 200)
     expect((await call(PAID, key)).status).toBe(200)
   })
 })
 
 type Raw = { readonly path?: string; readonly method?: string; readonly headers?: Record<string, string | string[]> }
 
-/** A good call, sent exactly as written. No client tidies its path or its headers. */
+/** A valid call, sent exactly as written. No client normalises its path or its headers. */
 function raw({ path = '/v1/chat/completions', method = 'POST', headers = {} }: Raw) {
   return new Promise<{ status: number; headers: IncomingMessage['headers']; text: string }>((resolve, reject) => {
     const body = JSON.stringify(GOOD)
@@ -293,7 +293,7 @@ describe('paths', () => {
     expect(answer.text).toContain('request_id')
   })
 
-  it('TRACE echoes nothing, a key of a query that is repeated changes nothing', async () => {
+  it('TRACE echoes nothing, and a repeated key of a query changes nothing', async () => {
     const trace = await raw({ method: 'TRACE', headers: { 'x-canary': 'canary-1' } })
     expect([404, 405, 400, 501]).toContain(trace.status)
     expect(trace.text).not.toContain('canary-1')
@@ -343,7 +343,7 @@ describe('headers', () => {
 const HOST = 'Host: a.example'
 const manyLines = (count: number) => [HOST, ...Array.from({ length: count - 2 }, (_, at) => `X-Line-${at}: 1`)]
 
-/** Heads as they go over the wire, and the status that both planes answer them with. */
+/** Heads as bytes on the wire, and the status with which both planes answer. */
 type Sent = readonly [what: string, status: number, lines: readonly string[], target?: string]
 const HEADS: readonly Sent[] = [
   ['one host', 200, [HOST]],
@@ -366,7 +366,7 @@ const HEADS: readonly Sent[] = [
   ['a target of 9,000 characters', 400, [HOST], `/health/live?${'q'.repeat(9_000)}`],
   ['a hundred lines', 200, manyLines(100)],
   ['101 lines', 431, manyLines(101)],
-  // Node drops what comes after two thousand lines, which would hide a second Host.
+  // Node drops lines after the two thousandth, which would hide a second Host.
   ['2,001 lines', 431, manyLines(2_001)],
   ['a head of 17 KB', 431, [HOST, `Cookie: ${'c'.repeat(17_000)}`]],
   ['two credentials', 400, [HOST, 'Authorization: Bearer a', 'authorization: Bearer a']],
@@ -397,7 +397,7 @@ describe.each(['api_base_url', 'control_plane_url'] as const)('heads at %s', (pl
   })
 })
 
-describe('paths that are passed on', () => {
+describe('forwarded paths', () => {
   it.each([
     '/v1/buyer/../../metrics',
     '/v1/buyer/%2e%2e/%2e%2e/metrics',

@@ -8,7 +8,7 @@ import { catalogItem, startOutcomeMarket } from '#test/support/outcomes/outcome-
 import { until } from '#test/support/run/until.ts'
 
 const SECONDS = 6
-/** A cent a second, at half price. */
+/** A cent per second, at half price. */
 const QUOTE = SECONDS * 5_000
 const CHARGE = (SECONDS - 1) * 5_000
 let market: OutcomeMarket
@@ -67,7 +67,7 @@ describe('a long job', () => {
     expect(await moved(id)).toEqual({ buyer_credit: -QUOTE, job_escrow: QUOTE })
     expect(await shown(id)).toMatchObject({ status: 'running', artifacts: [], usage: null })
 
-    // All callers see the same end. Of several, only one is recorded.
+    // All callers see the same end. Of several ends, only one is recorded.
     const answers = await Promise.all(Array.from({ length: 8 }, () => shown(id)))
     for (const answer of answers.filter(({ status }) => status !== 'running')) {
       expect(answer).toMatchObject({ status: 'succeeded', usage: { seconds: SECONDS - 1, buyer_cost_micro: CHARGE } })
@@ -86,7 +86,7 @@ describe('a long job', () => {
     expect(conflicts.rows).toEqual([])
   })
 
-  it('is counted when a provider has taken it', async () => {
+  it('is counted when a provider has accepted it', async () => {
     const count = async () => {
       const text = await (await fetch(`${market.url}/metrics`)).text()
       return Number(/^market_calls_total\{wire="video",outcome="succeeded",code=""\} (\d+)$/m.exec(text)?.[1] ?? 0)
@@ -96,19 +96,19 @@ describe('a long job', () => {
     expect(await count()).toBe(before + 1)
   })
 
-  it('shows its result only once its end is captured, also when the one who put it down died before that', async () => {
+  it('shows its result only once its end is captured, also when the process that recorded the end died before', async () => {
     const { id } = await submit('late-job')
     const rid = id.slice('job_'.length)
-    await until('it is over', 5_000, async () => (await shown(id)).status === 'succeeded')
-    // The state that a process leaves when it dies between the two steps: the end is recorded and nothing else.
+    await until('the job is over', 5_000, async () => (await shown(id)).status === 'succeeded')
+    // The state that a process leaves when it dies between the two steps: only the end is recorded.
     await market.redis.hdel(moneyKeys.job(rid), 'booked')
     expect((await shown(id)).artifacts).toHaveLength(1)
     expect(await market.redis.hget(moneyKeys.job(rid), 'booked')).toBe('1')
-    await until('it is booked once', 10_000, async () => (await moved(id))['job_escrow'] === 0)
+    await until('the job is booked once', 10_000, async () => (await moved(id))['job_escrow'] === 0)
     expect((await moved(id))['buyer_credit']).toBe(-CHARGE)
   })
 
-  it('is its buyer’s alone, or that of whoever has its token [I21]', async () => {
+  it('is visible to its buyer, and to the holder of its token [I21]', async () => {
     const { id, job_token: token } = await submit('long-job-endless')
     const stranger = await market.buyer(1)
     for (const headers of [{ authorization: `Bearer ${stranger}` }, { 'x-job-token': `${token.slice(0, -1)}_` }]) {
@@ -124,10 +124,10 @@ describe('a long job', () => {
       status: 'cancelled',
       usage: { buyer_cost_micro: 0 },
     })
-    await until('all of it is back', 10_000, async () => (await moved(id))['buyer_credit'] === 0)
+    await until('the whole hold is back', 10_000, async () => (await moved(id))['buyer_credit'] === 0)
   })
 
-  it('keeps the floor of its path, and its answers carry the headers of inference', async () => {
+  it('obeys the floor of its path, and its answers have the headers of inference', async () => {
     const path = '/v1/video/generations'
     const post = (floor: string, fields: object = {}) =>
       fetch(market.url + floor + path, {
@@ -151,7 +151,7 @@ describe('a long job', () => {
     expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull()
     const poll = () => fetch(`${market.url}/min10${path}/${id}`, { headers: { authorization: `Bearer ${key}` } })
     let last = await poll()
-    await until('it is over', 10_000, async () => {
+    await until('the job is over', 10_000, async () => {
       last = await poll()
       return Shown.parse(await last.clone().json()).usage !== null
     })
@@ -164,7 +164,7 @@ describe('a long job', () => {
     [{ image_url: 'https://example.com/a.png' }, 'image_url'],
     [{ end_image_url: { url: 'https://example.com/a.png', role: 'end' } }, 'end_image_url'],
     [{ input_images: [`data:image/png;base64,iVBORw0KGgo${'A'.repeat(2_000_000)}`] }, 'input_images[0]'],
-  ])('with a picture to begin from is refused, never made without it', async (source, param) => {
+  ])('is refused when it cannot use its picture, and never made without it', async (source, param) => {
     const answer = await fetch(`${market.url}/v1/video/generations`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
@@ -174,7 +174,7 @@ describe('a long job', () => {
     expect([answer.status, error]).toMatchObject([400, { code: 'model_capability_unsupported', param }])
   })
 
-  it('is refused by what is wrong with it', async () => {
+  it('is refused with its exact fault', async () => {
     const post = (body: object) =>
       fetch(`${market.url}/v1/video/generations`, {
         method: 'POST',
@@ -195,7 +195,7 @@ const Usage = z.object({
   usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number(), buyer_cost_micro: z.number() }),
 })
 
-/** The price of a call at half of so much an input token and of ten times that an output token. */
+/** The price of a call at half of this price per input token and ten times as much per output token. */
 function due({ usage }: z.infer<typeof Usage>, microAToken: number): number {
   return Math.ceil((usage.prompt_tokens + 10 * usage.completion_tokens) * microAToken * 0.5)
 }
@@ -223,7 +223,7 @@ describe('a media file', () => {
   const fetchFile = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(market.url + path, { method, headers })
   const keyed = () => ({ authorization: `Bearer ${key}` })
-  /** Keeps a file of a new job. The link of the market's site opens it here, too. */
+  /** Stores a file of a new job. The link of the market's site opens it here, too. */
   async function kept(contentType = 'image/png', bytes = file) {
     const { id, job_token: token } = await submit('long-job-endless')
     const place = { journal: 'journal-ends', job: id, index: 0 }
@@ -267,7 +267,7 @@ describe('a media file', () => {
     expect([changed.status, (await changed.arrayBuffer()).byteLength]).toEqual([200, 300_000])
   })
 
-  it('is not opened by a link whose time is over, and still by its buyer’s key', async () => {
+  it('is not opened by an expired link, and still by its buyer’s key', async () => {
     const { id } = await submit('long-job-endless')
     const place = { journal: 'journal-ends', job: id, index: 0, linkMs: -1_000 }
     const { url } = await keepArtifact(market.network, place, { contentType: 'image/png', pieces: [file] })
@@ -277,7 +277,7 @@ describe('a media file', () => {
     expect((await fetchFile(pathname, keyed(), 'HEAD')).status).toBe(200)
   })
 
-  it('is not shown by a browser when its type is none of pictures, films and sound', async () => {
+  it('is not displayed by a browser when its type is not a picture, film or sound', async () => {
     const { link } = await kept('text/html; charset=utf-8')
     const answer = await fetchFile(link)
     await answer.arrayBuffer()
@@ -285,7 +285,7 @@ describe('a media file', () => {
     expect(answer.headers.get('content-disposition')).toBe('attachment')
   })
 
-  it('is nobody else’s, and nobody is told whether it exists', async () => {
+  it('belongs to its buyer, and no other caller learns whether it exists', async () => {
     const { id, token, path, link } = await kept()
     const stranger = { authorization: `Bearer ${await market.buyer(1)}` }
     const none = '/v1/media/artifacts/job_01ARZ3NDEKTSV4RRFFQ69G5FAV/0'
@@ -312,7 +312,7 @@ describe('a media file', () => {
     expect(await unknown.json()).toMatchObject({ error: { code: 'invalid_request', param: 'size' } })
   })
 
-  it('is read no further once its buyer has left', async () => {
+  it('is read no further once its buyer has disconnected', async () => {
     // More than the buffers of a connection hold.
     const { path, token } = await kept('video/mp4', Buffer.alloc(40_000_000))
     const open = async () => {
@@ -328,7 +328,7 @@ describe('a media file', () => {
 })
 
 describe('a stream under way', () => {
-  it('ends at the price and under the key it began with, whatever is published meanwhile [F42]', async () => {
+  it('ends at the price and under the key of its start, whatever is published meanwhile [F42]', async () => {
     const created = await market.post('/v1/buyer/keys', key, { label: 'revoked in the midst' })
     const second = z.object({ id: z.string(), key: z.string() }).parse(created)
     await until('the key works', 5_000, async () => (await stream(second.key)).status === 200)

@@ -15,7 +15,7 @@ import { until } from '#test/support/run/until.ts'
 
 /**
  * A provider that repeats its key in every refusal, in the encoding that the buyer's prompt names. Eight characters of
- * it may stand in nothing that a buyer can read, and in no log of its seller.
+ * the key must appear in no answer to a buyer, and in no log of its seller.
  */
 
 const MODEL = 'loud'
@@ -31,7 +31,7 @@ const TOLD: Readonly<Record<string, (key: string) => string>> = {
   hex: (key) => Buffer.from(key).toString('hex'),
 }
 
-/** Models for calls of several prompts. The cheaper of their two sellers fails at the prompt `spoil this`. */
+/** Models for calls of several prompts. The lower-priced of their two sellers fails at the prompt `spoil this`. */
 const LISTS = ['list-whole', 'list-first', 'list-midst', 'list-left'] as const
 
 const PATHS = {
@@ -48,7 +48,7 @@ let network: Network
 let market: Doors
 let server: Server
 let sellerKey: string
-/** The prompts that came to each key of the lists' sellers. */
+/** The prompts that reached each key of the lists' sellers. */
 const heard: { readonly key: string; readonly prompt: string }[] = []
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -59,7 +59,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const [, encoding, status, inStream] = /tell (\w+) (\d+) (\w+)/.exec(body) ?? []
   if (encoding === undefined) {
     const models = { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: MODEL }] }
-    // The cheaper of two sellers sends an answer that no client can read.
+    // The lower-priced of two sellers sends an answer that no client can read.
     const isSpoiled =
       request.headers.authorization?.startsWith('Bearer spoiled') === true && body.includes('spoil this')
     const message = isSpoiled ? { role: 'system', content: 'spoiled' } : { role: 'assistant', content: 'ok' }
@@ -157,7 +157,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close().closeAllConnections())
 
-/** Makes a call that the provider refuses. Nothing that the buyer can read of it may tell the key or the host. */
+/** Makes a call that the provider refuses. No part of the buyer's answer may contain the key or the host. */
 async function provoke(wire: Wire, prompt: string, isStreamed: boolean): Promise<{ readonly text: string }> {
   const { buyer_key: key } = network.sandbox
   const reply = await market.post(PATHS[wire], key, bodyFor(wire, prompt, isStreamed))
@@ -178,13 +178,13 @@ function bodyFor(path: Wire, prompt: string, isStreamed: boolean, model = MODEL)
   return { ...limits, messages: [{ role: 'user', content: prompt }] }
 }
 
-describe('a provider that tells its key', () => {
+describe('a provider that reveals its key', () => {
   const refusals = [
     [400, 'whole', false],
     [422, 'whole', true],
     [400, 'stream', true],
   ] as const
-  it.each(WIRES)('is not heard on %s, in whatever encoding it refuses', async (wire) => {
+  it.each(WIRES)('leaks nothing on %s, in whatever encoding it refuses', async (wire) => {
     for (const encoding of Object.keys(TOLD)) {
       for (const [status, place, isStreamed] of refusals) {
         const { text } = await provoke(wire, `tell ${encoding} ${status} ${place}`, isStreamed)
@@ -193,12 +193,12 @@ describe('a provider that tells its key', () => {
     }
   })
 
-  it('is not heard where it is at fault itself', async () => {
-    // The offer is backed off after the first of them.
+  it('leaks nothing where it fails by its own fault', async () => {
+    // The offer is backed off after the first failure.
     for (const status of [500, 401]) await provoke('chat', `tell plain ${status} whole`, false)
   })
 
-  it('is not kept in the log of its seller either', async () => {
+  it('leaks nothing to the log of its seller either', async () => {
     let log = ''
     await until('its failures are in the log', 10_000, async () => {
       log = JSON.stringify(await market.get('/v1/seller/health-log', sellerKey))
@@ -208,8 +208,8 @@ describe('a provider that tells its key', () => {
   })
 })
 
-describe('an answer that no client can read', () => {
-  it.each(WIRES)('is a failed attempt on %s: the next seller answers, and only he is paid', async (wire) => {
+describe('an unreadable answer', () => {
+  it.each(WIRES)('is a failed attempt on %s: the next seller answers, and only that seller is paid', async (wire) => {
     const { buyer_key: key } = network.sandbox
     const reply = await market.post(PATHS[wire], key, bodyFor(wire, 'spoil this', false, spoiledModel(wire)))
     expect([reply.status, reply.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
@@ -233,7 +233,7 @@ describe('several prompts in one call to a chat model', () => {
   const forget = () => heard.splice(0)
   const ms = expect.any(Number)
 
-  it('fail over as a whole when the seller fails at one of them, and are paid once, rounded once', async () => {
+  it('fail over together when the seller fails at one of them, and are paid once, rounded once', async () => {
     forget()
     const prompt = ['p0', 'p1', 'spoil this', 'p3', 'p4']
     const { data, response } = await client()
@@ -256,8 +256,8 @@ describe('several prompts in one call to a chat model', () => {
     })
   })
 
-  it('are streamed by the next seller when the first fails before anything was sent', async () => {
-    // Two of the answers are complete before their connections end as they should.
+  it('are streamed by the next seller when the first fails before the first byte was sent', async () => {
+    // Two of the answers are complete before their connections end normally.
     const prompt = ['spoil this', 'hold', 'reset', 'p3']
     const { data, response } = await client()
       .completions.create({ model: 'list-first', prompt, max_tokens: 16, stream: true })
@@ -272,7 +272,7 @@ describe('several prompts in one call to a chat model', () => {
     expect(response.headers.get('x-mkt-marketplace-attempts')).toBe('2')
   })
 
-  it('end with an error when a stream breaks at one of them, and those that came are charged', async () => {
+  it('end with an error when a stream breaks at one of them, and the delivered answers are charged', async () => {
     forget()
     const prompt = ['p0', 'p1', 'spoil this', 'p3']
     const { data, response } = await client()
@@ -300,7 +300,7 @@ describe('several prompts in one call to a chat model', () => {
         texts[index] += text
         if (reason) ends.push([index, reason])
       }
-      // The first counts with its limit of 16 tokens, and with a quarter of the bytes of its prompt.
+      // The first prompt counts with its limit of 16 tokens, and with a quarter of the bytes of its prompt.
       if (chunk.usage) expect(chunk.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 28 })
     }
     expect(texts[0]?.length).toBeGreaterThan(300)
@@ -313,7 +313,7 @@ describe('several prompts in one call to a chat model', () => {
     ])
   })
 
-  it('are asked no further when the buyer leaves, and the one under way is read to its end', async () => {
+  it('are sent no further when the buyer disconnects, and the running one is read to its end', async () => {
     forget()
     const { data, response } = await client()
       .completions.create({ model: 'list-left', prompt: ['p0', 'wait', 'p2'], max_tokens: 16, stream: true })

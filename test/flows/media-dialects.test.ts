@@ -4,7 +4,7 @@ import { pngOf } from '#dev/provider/media/png.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 
-/** A seller here has a key for fal's protocol, and takes 12.5 percent off. */
+/** A seller of this test has a key for fal's protocol, and a discount of 12.5 %. */
 const FAL = { provider: ['sandbox-e'] }
 const KEPT_BPS = 8_750
 let network: Network
@@ -48,7 +48,7 @@ function sizeOf(bytes: Buffer): string {
 
 const Received = z.object({ requests: z.array(z.object({ path: z.string(), body: z.unknown().optional() })) })
 
-/** The last request of a path that the provider of a model's offers got. */
+/** The last request of a path that the provider of a model's offers received. */
 async function lastAsked(path: string): Promise<unknown> {
   const Book = z.object({ offers: z.array(z.object({ provider: z.string(), seller_base_url: z.url() })) })
   const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/flux-1-dev`)).json())
@@ -57,11 +57,11 @@ async function lastAsked(path: string): Promise<unknown> {
   return Received.parse(await answer.json()).requests.findLast((request) => request.path === path)?.body
 }
 
-describe('a picture of a provider that speaks as fal does', () => {
-  it('is drawn in the size that was asked for and sold by the pixels that came', async () => {
+describe("a picture of a provider with fal's protocol", () => {
+  it('is drawn in the requested size and sold by the pixels that arrived', async () => {
     const { data, usage, chargeMicro, listMicro } = await draw({ model: 'flux-1-dev', size: '320x200', n: 2, seed: 7 })
     expect(data.map(({ b64_json: bytes = '' }) => sizeOf(Buffer.from(bytes, 'base64')))).toEqual(['320x200', '320x200'])
-    // 0.025 USD a megapixel.
+    // 0.025 USD per megapixel.
     const pico = 320n * 200n * 2n * 25_000n
     expect([usage.megapixels, listMicro]).toEqual([0.128, due(pico, 10_000)])
     expect([chargeMicro, usage.buyer_cost_micro]).toEqual([due(pico, KEPT_BPS), due(pico, KEPT_BPS)])
@@ -74,7 +74,7 @@ describe('a picture of a provider that speaks as fal does', () => {
     })
   })
 
-  it('comes as an address, and by the piece where its model is sold so', async () => {
+  it('arrives as a URL, and is sold by the piece where its model is', async () => {
     const asked = { model: 'flux-1.1-pro', size: '64x48', response_format: 'url', quality: 'high' }
     const { data, usage, chargeMicro } = await draw(asked)
     const loaded = await fetch(data[0]?.url ?? '')

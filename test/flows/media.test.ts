@@ -36,7 +36,7 @@ const headerCost = (headers: Headers) => Number(headers.get('x-mkt-buyer-cost-mi
 
 async function lookUp(headers: Headers): Promise<z.infer<typeof Lookup>> {
   let found: z.infer<typeof Lookup> | undefined
-  await until('the lookup is there', 10_000, async () => {
+  await until('the look-up has the call', 10_000, async () => {
     const answer = await fetch(`${network.sandbox.api_base_url}/v1/requests/${headers.get('x-request-id')}`, {
       headers: { authorization: `Bearer ${network.sandbox.buyer_key}` },
     })
@@ -44,7 +44,7 @@ async function lookUp(headers: Headers): Promise<z.infer<typeof Lookup>> {
     if (record !== undefined && record.settlement_status !== 'pending') found = record
     return found !== undefined
   })
-  if (found === undefined) throw new Error('no lookup')
+  if (found === undefined) throw new Error('the look-up is empty')
   return found
 }
 
@@ -65,7 +65,7 @@ async function codeOf(answer: Response): Promise<string> {
   return Refusal.parse(await answer.json()).error.code
 }
 
-/** Makes a model act so for one call at its cheapest seller. */
+/** Sets the behaviour of a model for one call at its lowest-priced seller. */
 async function behaveOnce(model: string, behaviour: string): Promise<void> {
   const Book = z.object({ offers: z.array(z.object({ seller_base_url: z.url() })) })
   const book = await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)
@@ -75,7 +75,7 @@ async function behaveOnce(model: string, behaviour: string): Promise<void> {
 }
 
 describe('embeddings', () => {
-  it('come to the official client in both encodings with the same values and one cost', async () => {
+  it('reach the official client in both encodings with the same values and one cost', async () => {
     const ask = (encoding_format?: 'float' | 'base64') =>
       client.embeddings
         .create({
@@ -102,7 +102,7 @@ describe('embeddings', () => {
     }
   })
 
-  it('take tokens in place of text', async () => {
+  it('accept tokens in place of text', async () => {
     const one = await client.embeddings.create({ model: EMBEDDER, input: [1, 2, 3] })
     const two = await client.embeddings.create({ model: EMBEDDER, input: [[1, 2, 3], [4]] })
     expect([one.data.length, one.usage.prompt_tokens]).toEqual([1, 3])
@@ -112,11 +112,11 @@ describe('embeddings', () => {
   it.each([
     ['missing', undefined],
     ['[]', []],
-    ['a text that is empty', ''],
+    ['an empty text', ''],
     ['an empty text among texts', ['a', '']],
-    ['a mixture', ['a', [1]]],
+    ['a mixture of texts and tokens', ['a', [1]]],
     ['100,000 strings', Array.from({ length: 100_000 }, () => 'x')],
-  ])('are refused for an input that is %s', async (_name, input) => {
+  ])('are refused for an input with %s', async (_name, input) => {
     const answer = await post('/v1/embeddings', { model: EMBEDDER, input })
     expect([answer.status, await codeOf(answer)]).toEqual([400, 'invalid_request'])
     expect(headerCost(answer.headers)).toBe(0)
@@ -176,7 +176,7 @@ describe('the JSON of embeddings and speech', () => {
       expect(Refusal.parse(await answer.json()).request_id).toBe(answer.headers.get('x-request-id'))
     })
 
-    it(`is read on ${path} as on chat`, async () => {
+    it(`is read on ${path} like on chat`, async () => {
       const odd = JSON.stringify({ ...good, input: 'a \ud800 \u0000' })
       expect((await send(path, `\ufeff${text}`)).status).toBe(200)
       expect((await send(path, odd)).status).toBe(200)
@@ -197,10 +197,10 @@ describe('speech', () => {
       response_format: 'wav',
     })
 
-  it('comes to the official client as bytes, priced by the character in its head', async () => {
+  it('reaches the official client as bytes, priced per character in its head', async () => {
     const answer = await speak('Ünï 👋 ten')
     expect(answer.headers.get('content-type')).toBe('audio/wav')
-    // Nine characters at 15 micro-USD each, less 40 percent.
+    // Nine characters at 15 micro-USD each, less 40 %.
     expect(headerCost(answer.headers)).toBe(81)
     expect(answer.headers.get('x-mkt-list-cost-micro')).toBe('135')
     const bytes = Buffer.from(await answer.arrayBuffer())
@@ -208,7 +208,7 @@ describe('speech', () => {
     expect((await lookUp(answer.headers)).buyer_cost_micro).toBe(81)
   })
 
-  it('comes as a stream while it is made', async () => {
+  it('arrives as a stream while it is made', async () => {
     await behaveOnce(SPEAKER, 'drip')
     const answer = await speak()
     const reader = answer.body?.getReader()
@@ -249,11 +249,11 @@ describe('speech', () => {
     expect(answer.status).toBe(200)
     await answer.arrayBuffer()
     expect(answer.headers.get('x-mkt-marketplace-attempts')).toBe('2')
-    // The second seller keeps 70 per cent of 30 micro-USD a character.
+    // The second seller keeps 70 % of 30 micro-USD per character.
     expect(headerCost(answer.headers)).toBe(210)
   })
 
-  it('that breaks off is broken off and costs nothing', async () => {
+  it('that breaks off is cut and costs nothing', async () => {
     const answer = await post('/v1/audio/speech', { model: 'sandbox/cut-mid-stream', voice: 'alloy', input })
     expect(answer.status).toBe(200)
     await expect(answer.arrayBuffer()).rejects.toThrow()
@@ -271,21 +271,20 @@ describe('transcriptions', () => {
   const file = (seconds = 7.5, name = 'talk.wav') => toFile(wavTone(seconds), name, { type: 'audio/wav' })
   const HEARD = 'This was heard in talk.wav.'
 
-  it('come to the official client with their time and cost', async () => {
+  it('reach the official client with their duration and cost', async () => {
     const { data, response } = await client.audio.transcriptions
       .create({ model: 'whisper-1', file: await file(), language: 'en', prompt: 'names', temperature: 0 })
       .withResponse()
     expect(data.text).toBe(HEARD)
     const usage = Cost.extend({ type: z.literal('duration'), seconds: z.number() }).parse(data.usage)
     // The provider reports eight seconds and the file has 7.5. Only those are charged, at 100 micro-USD each, less 40
-    // percent.
+    // %.
     expect(usage).toMatchObject({ seconds: 7.5, buyer_cost_micro: 450, cost: 0.00045 })
     expect(headerCost(response.headers)).toBe(450)
     expect((await lookUp(response.headers)).buyer_cost_micro).toBe(450)
   })
 
-  // Two tokens of the prompt at 2.50, 75 of sound at 6 and 7 of the transcript at 10 US dollars a million, less 40
-  // percent.
+  // Two tokens of the prompt at 2.50, 75 of sound at 6 and 7 of the transcript at 10 US dollars per million, less 40 %.
   const TOKENS = {
     type: 'tokens',
     input_tokens: 77,
@@ -295,7 +294,7 @@ describe('transcriptions', () => {
     buyer_cost_micro: 315,
   }
 
-  it('come to the official client with their tokens where their model is billed by those', async () => {
+  it('reach the official client with their tokens where their model is billed by tokens', async () => {
     const asked = { model: LISTENER, file: await file(), prompt: 'names' }
     const { data, response } = await client.audio.transcriptions.create(asked).withResponse()
     expect(data).toMatchObject({ text: HEARD, usage: TOKENS })
@@ -336,7 +335,7 @@ describe('transcriptions', () => {
     ])
   })
 
-  it('stream from a model that is not able to', async () => {
+  it('arrive whole from a model that cannot stream', async () => {
     const stream = await client.audio.transcriptions.create({ model: 'whisper-1', file: await file(), stream: true })
     let text = ''
     const done: unknown[] = []
@@ -349,7 +348,7 @@ describe('transcriptions', () => {
     expect(done[0]).toMatchObject({ text: HEARD, usage: { type: 'duration', seconds: 7.5, buyer_cost_micro: 450 } })
   })
 
-  it('take a file of 25 MB and send all of it on, once for each try', async () => {
+  it('accept a file of 25 MB and send all of it on, once per attempt', async () => {
     const bytes = Buffer.alloc(26_214_400, 'noise')
     const model = 'gpt-4o-mini-transcribe'
     await behaveOnce(model, 'server-error')
@@ -373,7 +372,7 @@ describe('transcriptions', () => {
       body,
     })
 
-  it('are refused for a body that is none of theirs', async () => {
+  it('are refused for a body of another kind', async () => {
     expect((await post('/v1/audio/transcriptions', { model: LISTENER })).status).toBe(415)
     const cut = new TextEncoder().encode('--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nx')
     const type = { 'content-type': 'multipart/form-data; boundary=b' }
@@ -387,8 +386,8 @@ describe('transcriptions', () => {
 
   it.each([
     ['no model', {}, 'model'],
-    ['a format of its own', { model: LISTENER, response_format: 'docx' }, 'response_format'],
-    ['a stream that is no switch', { model: LISTENER, stream: '1' }, 'stream'],
+    ['an unknown format', { model: LISTENER, response_format: 'docx' }, 'response_format'],
+    ['a stream that is not a boolean', { model: LISTENER, stream: '1' }, 'stream'],
     ['a stream of subtitles', { model: LISTENER, stream: 'true', response_format: 'srt' }, 'stream'],
     ['heat', { model: LISTENER, temperature: 'hot' }, 'temperature'],
     ['timestamps of a text', { model: 'whisper-1', 'timestamp_granularities[]': 'word' }, 'timestamp_granularities'],
@@ -408,7 +407,7 @@ describe('transcriptions', () => {
     expect((await send(form({ model: LISTENER }), { authorization: 'Bearer inf_nonsense' })).status).toBe(401)
   })
 
-  it('obey routing fields of the form and send none of them on', async () => {
+  it('obey routing fields of the form and forward none of them', async () => {
     const fields = { model: LISTENER, provider: 'sandbox-b', min_discount_pct: '10', allow_untrusted: 'false' }
     const answer = await send(form(fields))
     expect([answer.status, answer.headers.get('x-mkt-provider-family')]).toEqual([200, 'sandbox-b'])

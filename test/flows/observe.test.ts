@@ -68,8 +68,8 @@ describe('the spans of a paid call', () => {
 
   const allOfCall = () => [`chat ${MODEL}`, 'reserve', 'attempt', 'settle'].every((name) => named(name) !== undefined)
 
-  it('go on with the trace of the caller: the call, its hold, its attempt, its settlement', async () => {
-    await until('the spans have come', SPANS_WITHIN_MS, allOfCall)
+  it('continue the trace of the caller: the call, its hold, its attempt, its settlement', async () => {
+    await until('the spans have arrived', SPANS_WITHIN_MS, allOfCall)
     const root = named(`chat ${MODEL}`)
     expect(root?.parentSpanId).toBe(PARENT)
     expect(root?.service).toBe('market-data-plane')
@@ -94,11 +94,11 @@ describe('the spans of a paid call', () => {
     )
   })
 
-  it('stand beside those of the control plane: a request, the operation in it, the posting', async () => {
+  it('appear beside those of the control plane: a request, the operation in it, the posting', async () => {
     const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
     expect((await fetch(`${network.sandbox.control_plane_url}/v1/buyer/me`, { headers })).status).toBe(200)
     const request = () => collector.spans().find(({ name }) => name === 'GET /v1/buyer/me')
-    await until('the spans have come', SPANS_WITHIN_MS, () => {
+    await until('the spans have arrived', SPANS_WITHIN_MS, () => {
       const isPosted = collector.spans().some(({ name }) => name === 'posting')
       return isPosted && request() !== undefined
     })
@@ -109,8 +109,8 @@ describe('the spans of a paid call', () => {
     expect(request()?.service).toBe('market-control-plane')
   })
 
-  it('hold no content, no key and no account', async () => {
-    await until('the spans have come', SPANS_WITHIN_MS, allOfCall)
+  it('contain no content, no key and no account', async () => {
+    await until('the spans have arrived', SPANS_WITHIN_MS, allOfCall)
     const text = collector.text()
     expect(text).toContain(COLLECTOR_TOKEN)
     const content = z
@@ -124,7 +124,7 @@ describe('the spans of a paid call', () => {
     expect(text).not.toMatch(/acc_[0-9A-Za-z]{10}/)
   })
 
-  it('are not told to sellers', async () => {
+  it('are not sent to sellers', async () => {
     const providers: unknown[] = []
     const answer = await fetch(`${network.sandbox.provider_url}/__sandbox/requests`)
     providers.push(await answer.json())
@@ -138,8 +138,8 @@ describe('the log of a call', () => {
   const Line = z.looseObject({ level: z.number(), msg: z.string(), rid: z.string().optional() })
   const read = () => readFileSync(join(network.home, 'logs', 'data-plane.log'), 'utf8')
 
-  it('is one line with its id, what it was, how it ended and what it cost, and no content', async () => {
-    await until('the line is there', 5_000, () => read().includes(rid))
+  it('is one line with its id, its kind, its end and its cost, and no content', async () => {
+    await until('the log has the line', 5_000, () => read().includes(rid))
     const lines = read()
       .trimEnd()
       .split('\n')
@@ -173,7 +173,7 @@ describe('the log of a call', () => {
     )
   })
 
-  it('is of JSON like every line of every process, and a start leaves no stack of an error there', async () => {
+  it('is JSON like every line of every process, and a start logs no stack of an error', async () => {
     const Logged = Line.extend({ err: z.looseObject({ stack: z.unknown().optional() }).optional() })
     for (const name of PROCESSES) {
       const text = readFileSync(join(network.home, 'logs', `${name}.log`), 'utf8')
@@ -183,7 +183,7 @@ describe('the log of a call', () => {
     }
   })
 
-  it('holds no secret, nor does that of another process, nor any figure', async () => {
+  it('contains no secret, nor does the log of another process, nor any figure', async () => {
     const own = z
       .record(z.string(), z.string())
       .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
@@ -204,7 +204,7 @@ describe('the log of a call', () => {
   })
 })
 
-/** The series of the pages, without those of the Node.js client. Those follow the machine and not the traffic. */
+/** The series of the pages, without those of the Node.js client. Those depend on the machine and not on the traffic. */
 function seriesIn(pages: readonly string[]): string[] {
   return pages
     .join('\n')
@@ -214,7 +214,7 @@ function seriesIn(pages: readonly string[]): string[] {
     .sort(byText)
 }
 
-/** Sends calls with strange models, paths, methods, keys, operation names and providers. */
+/** Sends calls with unknown models, paths, methods, keys, operation names and providers. */
 async function sendStranger(at: number): Promise<void> {
   const { buyer_key: key, base_url, control_plane_url } = network.sandbox
   const strange = `stranger-${at}-${'x'.repeat(at % 50)}`
@@ -234,7 +234,7 @@ async function sendStranger(at: number): Promise<void> {
 }
 
 describe('the series of the figures', () => {
-  it(`are no more after ${STRANGERS} strange models, paths, keys and names than after two`, async () => {
+  it(`are as many after ${STRANGERS} strange models, paths, keys and names as after two`, async () => {
     await sendStranger(0)
     await sendStranger(1)
     await bothPages()
@@ -264,7 +264,7 @@ const documented = new Map(
 )
 
 describe('docs/observe.md', () => {
-  it('names every figure that the processes show, with its kind, and no other', async () => {
+  it('list every figure that the processes show, with its kind, and no other', async () => {
     const pages = await bothPages()
     const shown = new Map(
       [...pages.join('\n').matchAll(/^# TYPE ((?:market|control|money)_[a-z_]+) (\w+)$/gm)].map((match) => [
@@ -283,7 +283,7 @@ describe('docs/observe.md', () => {
     }
   })
 
-  it('names them as Prometheus does: base units, _total for counters alone', () => {
+  it('follow the naming of Prometheus: base units, _total for counters alone', () => {
     for (const [name, { kind }] of documented) {
       expect(name.endsWith('_total'), name).toBe(kind === 'counter')
       if (kind === 'histogram') expect(name).toMatch(/_seconds$/)
@@ -305,7 +305,7 @@ describe('the dashboard and the alerts', () => {
   }))
   const asked = [...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr }))), ...rules]
 
-  it('ask for figures and labels that exist', async () => {
+  it('use figures and labels that exist', async () => {
     const node = (await metricsOf(network.sandbox.base_url)).matchAll(/^# TYPE ((?:process|nodejs)_\w+) /gm)
     const ofNode = new Set([...node].map((match) => match[1]))
     expect(rules).toHaveLength([...alerts.matchAll(/- alert:/g)].length)

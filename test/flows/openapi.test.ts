@@ -12,7 +12,7 @@ import type { Network } from '#test/support/market/network.ts'
 import { startNetwork } from '#test/support/market/network.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** Sends every example of docs/openapi.json to a running market, and holds the answer against the same document. */
+/** Sends every example of docs/openapi.json to a running market, and checks the answer against the same document. */
 
 let network: Network
 const [ada, bob] = [newWallet(), newWallet()]
@@ -22,7 +22,7 @@ let sessions: { readonly ada: Record<string, string>; readonly bob: Record<strin
 const ids = new Map<string, string>()
 let providerUrl = ''
 let speech: Blob | undefined
-/** Pays with a wallet of its own where no key does. */
+/** Pays with a wallet of its own where no key can pay. */
 let payingWallet: ReturnType<typeof payingFetch>
 
 type Sent = { readonly headers?: Record<string, string>; readonly body?: object | FormData | undefined }
@@ -55,7 +55,7 @@ async function signIn(wallet: TestWallet): Promise<Record<string, string>> {
   return { cookie: headers.get('set-cookie')?.split(';', 1)[0] ?? '', origin: network.sandbox.base_url }
 }
 
-/** Makes something and answers its id. */
+/** Creates a thing and returns its id. */
 async function make(path: string, body: object): Promise<string> {
   const headers = { ...sessions.ada, 'idempotency-key': randomUUID() }
   const { text } = await send('POST', path, { headers, body })
@@ -128,7 +128,7 @@ const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>
   postV1AudioTranscriptionsFloor: async (sent) => ({ ...sent, body: form() }),
 }
 
-/** Bob comes into the organisation that the examples work on. */
+/** Bob joins the organisation of the examples. */
 async function withMember(sent: Sent): Promise<Sent> {
   const organization = `/v1/organizations/${ids.get('/v1/organizations/')}`
   const invited = await send('POST', `${organization}/invitations`, {
@@ -170,7 +170,7 @@ function targetOf({ path, parameters }: DescribedOperation): string {
   const filled = path.replace(/\{(\w+)\}/g, (_match, name: string, at: number) => {
     const before = path.slice(0, at)
     const value = examples.get(name) ?? ids.get(before) ?? ids.get(before.replace('/min{floor}', ''))
-    if (value === undefined || value === '') throw new Error(`${path}: nothing is known for ${name}`)
+    if (value === undefined || value === '') throw new Error(`${path}: there is no value for ${name}`)
     return String(value)
   })
   const query = parameters.flatMap(({ name, in: place, example }): [string, string][] => {
@@ -188,7 +188,7 @@ function localized(value: unknown): object {
   return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
 }
 
-/** Remembers the ids in an answer, for the paths below the one that was called. */
+/** Remembers the ids in an answer, for the paths below its own. */
 function remember({ path, method }: DescribedOperation, { text, headers, blob }: LiveAnswer & { blob: Blob }): void {
   if (path === '/v1/audio/speech') speech = blob
   const file = headers.get('location')?.split('/').at(-1)
@@ -215,14 +215,14 @@ function safeJson(text: string): unknown {
   }
 }
 
-/** Examples that need the link of another answer, or that end what others use. */
+/** Examples that need the link of another answer, or that end a thing that others use. */
 const LATE: ReadonlySet<string> = new Set(['exportDownload', 'offerBulkCancel', 'operationGet'])
 
 type Case = { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }
 
 /**
- * An answer about one payout takes a payout, a bill a booked call, a signature a wallet with money, a passkey a device,
- * and a session of a key or a code the secret of another answer. The tests of each ask for them.
+ * These examples need a payout, a booked call, a wallet with money, a device for a passkey, or the secret of another
+ * answer. Tests of their own cover them.
  */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'payoutGet',
@@ -244,10 +244,10 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'walletLink',
 ])
 
-/** Paths whose answers are those of a provider. `forwarded-calls.test.ts` sends them. */
+/** Paths whose answers are those of a provider. `forwarded-calls.test.ts` covers them. */
 const FORWARDED = /^\/(x402\/)?(min\{\w+\}\/)?(resources|api\/(social|crypto-rpc))\//
 
-/** The cases in an order in which each has what it needs. Removals come last, from the leaves to the roots. */
+/** The cases in an order in which each has its needs. Removals come last, from the leaves to the roots. */
 function cases(): Case[] {
   const lastly = (operation: DescribedOperation) =>
     LATE.has(operation.operationId) ? 1 : operation.method === 'DELETE' ? 2 : 0
@@ -266,7 +266,7 @@ function cases(): Case[] {
 }
 
 const CASES = cases()
-/** Operations that ask a provider by its public address, which no test dials. */
+/** Operations that call a provider at its public address, which no test dials. */
 const AWAY: ReadonlySet<string> = new Set(['billFetch'])
 type Answered = { readonly target: string; readonly answer: LiveAnswer }
 /**
@@ -300,7 +300,7 @@ describe('the examples of docs/openapi.json', () => {
 })
 
 describe('the reference', () => {
-  it('is read where calls go, too', async () => {
+  it('is read at the data plane, too', async () => {
     for (const path of ['/openapi.json', '/docs', '/docs/snippets.md', '/llms.txt']) {
       const { status, headers, text } = await send('GET', path, {})
       expect([status, headers.get('access-control-allow-origin')], path).toEqual([200, '*'])

@@ -8,7 +8,7 @@ import { doorsOf } from '#test/support/market/routed-market.ts'
 import { until } from '#test/support/run/until.ts'
 
 const MODEL = 'openai/gpt-5-mini'
-/** Questions in a minute that the control plane does not answer for one key. */
+/** Requests per minute that the control plane does not answer for one key. */
 const MORE_THAN_A_KEY_READS = 61
 const MESSAGES = [{ role: 'user' as const, content: 'Say hello to the market.' }]
 
@@ -55,7 +55,7 @@ async function streamResponse(request: ResponsesRequest) {
   return answer
 }
 
-/** The parts of a cost, which are that cost again. */
+/** The parts of a cost, whose sum is that cost. */
 function expectParts(details: { readonly [name: string]: unknown } | null | undefined, names: readonly string[]): void {
   const figures = z.record(z.string(), z.number()).parse(details)
   const parts = names.map((name) => figures[name] ?? Number.NaN)
@@ -98,12 +98,12 @@ describe("a buyer with OpenRouter's own client", () => {
     const answer = await client.embeddings.generate({
       requestBody: { model: 'openai/text-embedding-3-small', input: ['one', 'two'] },
     })
-    if (typeof answer === 'string') throw new Error('an answer is an object')
+    if (typeof answer === 'string') throw new Error('the answer is not an object')
     expect(answer.data).toHaveLength(2)
     expect(answer.usage?.cost).toBeGreaterThan(0)
   })
 
-  it('makes a film between two pictures and after a third, asks at its address and loads it', async () => {
+  it('makes a film between two pictures and after a third, polls it at its address and downloads it', async () => {
     const picture = (name: string) => ({
       type: 'image_url' as const,
       imageUrl: { url: `https://example.com/${name}.png` },
@@ -121,7 +121,7 @@ describe("a buyer with OpenRouter's own client", () => {
     })
     expect(made.pollingUrl).toBe(`${network.sandbox.api_base_url}/v1/videos/${made.id}`)
     let seen = made
-    await until('the film is there', 15_000, async () => {
+    await until('the film is done', 15_000, async () => {
       seen = await client.videoGeneration.getGeneration({ jobId: made.id })
       return seen.status === 'completed'
     })
@@ -130,7 +130,7 @@ describe("a buyer with OpenRouter's own client", () => {
     expect([film.status, film.headers.get('content-type')]).toEqual([200, 'video/mp4'])
   })
 
-  it('lists models, each with what its shape wants, and reads one', async () => {
+  it('lists models, each with the members that its shape requires, and reads one', async () => {
     const pages = await client.models.list()
     const { result } = pages
     expect(result.data.length).toBe(result.totalCount)
@@ -182,7 +182,7 @@ describe("a buyer with OpenRouter's own client", () => {
     expect(told.status).toBe(200)
     const made = await client.images.listModelEndpoints({ author: 'black-forest-labs', slug: 'flux-1.1-pro' })
     const [best] = made.endpoints
-    if (best === undefined) throw new Error('nobody makes pictures with the model')
+    if (best === undefined) throw new Error('no provider makes pictures with the model')
     const whole = await client.endpoints.list({ author: 'black-forest-labs', slug: 'flux-1.1-pro' })
     const same = whole.data.endpoints.find(({ tag }) => tag === best.providerTag)
     expect(best.pricing).toEqual([
@@ -204,7 +204,7 @@ describe("a buyer with OpenRouter's own client", () => {
     }
   })
 
-  it('asks for the fastest and for the cheapest by the end of a name, and is told what it sent in vain', async () => {
+  it('requests the fastest and the lowest-priced by a suffix of a name, and sees its ignored members', async () => {
     for (const ending of [':nitro', ':floor']) {
       const { model } = await chat({ model: `${MODEL}${ending}`, messages: MESSAGES })
       expect(model).toBe('gpt-5-mini')
@@ -221,7 +221,7 @@ describe("a buyer with OpenRouter's own client", () => {
       const read = await fetch(`${network.sandbox.api_base_url}${path}?foo=1`, { headers: { authorization } })
       expect([path, read.status, read.headers.get('x-mkt-adapted-params')]).toEqual([path, 200, 'foo'])
     }
-    // Reads of our own stay strict.
+    // The market's own reads stay strict.
     for (const path of ['/v1/prices', '/api/markets', '/v1/resource/markets', '/v1/requests']) {
       const read = await fetch(`${network.sandbox.api_base_url}${path}?foo=1`, { headers: { authorization } })
       const refused = z.object({ error: z.object({ param: z.string() }) }).parse(await read.json())
@@ -229,12 +229,12 @@ describe("a buyer with OpenRouter's own client", () => {
     }
   })
 
-  it('reads the standing of its key, and a call by the id that its answer had', async () => {
+  it('reads the limits of its key, and a call by the id in its answer', async () => {
     const { id, usage } = await chat({ model: MODEL, messages: MESSAGES })
     const { data } = await client.generations.getGeneration({ id })
     expect(id).toBe(`chatcmpl-${data.id}`)
     expect(data.totalCost).toBe(usage?.cost)
-    await until('the key has used it', 10_000, async () => {
+    await until('the key has used the amount', 10_000, async () => {
       const key = await client.apiKeys.getCurrentKeyMetadata()
       return key.data.usage >= (usage?.cost ?? Number.POSITIVE_INFINITY) && key.data.usageDaily === key.data.usage
     })
@@ -242,7 +242,7 @@ describe("a buyer with OpenRouter's own client", () => {
     expect(key.data.label.length).toBeGreaterThan(0)
   })
 
-  it('is told of its key before each of many calls, though the ledger is asked only now and then', async () => {
+  it("gets its key's limits before each of many calls, though the ledger is read only now and then", async () => {
     const { buyerKey: apiKey } = await doorsOf(network).user()
     const own = new OpenRouter({
       serverURL: `${network.sandbox.api_base_url}/v1`,
@@ -259,7 +259,7 @@ describe("a buyer with OpenRouter's own client", () => {
     const { data } = await client.endpoints.list({ author: 'openai', slug: 'gpt-5-mini' })
     expect(data.id).toBe(MODEL)
     const [best] = data.endpoints.filter(({ status }) => status === 0)
-    if (best === undefined) throw new Error('nobody serves the model')
+    if (best === undefined) throw new Error('no provider serves the model')
     const { model } = await chat({ model: MODEL, messages: MESSAGES, provider: { only: [best.tag] } })
     expect(best.modelId).toBe(model.split('/').at(-1))
     const listed = (await client.models.list()).result.data.find(({ canonicalSlug }) => canonicalSlug === MODEL)
@@ -269,7 +269,7 @@ describe("a buyer with OpenRouter's own client", () => {
     await expect(client.endpoints.list({ author: 'openai', slug: 'gpt-0' })).rejects.toMatchObject({ statusCode: 404 })
   })
 
-  it('reads its credit, whose two figures are what is left and what was used to the micro', async () => {
+  it('reads its credit, whose two figures are the rest and the use, to the micro', async () => {
     const { buyerKey } = await doorsOf(network).user(3)
     const own = new OpenRouter({ serverURL: `${network.sandbox.api_base_url}/v1`, apiKey: buyerKey })
     const answer = await own.chat.send({ chatRequest: { model: MODEL, messages: MESSAGES } })
@@ -290,7 +290,7 @@ describe("a buyer with OpenRouter's own client", () => {
     expect([refused.status, await refused.json()]).toMatchObject([401, { error: { code: 'authentication_required' } }])
   })
 
-  it('is told who answered, at the top of each answer', async () => {
+  it('sees who answered, at the top of each answer', async () => {
     const post = async (path: string, body: object) => {
       const answer = await fetch(`${network.sandbox.api_base_url}/v1${path}`, {
         method: 'POST',

@@ -31,24 +31,24 @@ const MODELS = new Map(
   ),
 )
 
-/** Micro-USD a token of input at which a few words cost more than the least payment. */
+/** Micro-USD per input token at which a few words cost more than the least payment. */
 const DEAR = 100
 const walletModel = (row: WalletRow) =>
   [`wallet-${WALLET_OUTCOMES.indexOf(row) + 1}`, ...(row.job === undefined ? [] : [row.job.model])].join('-')
 const walletLines = new Map<WalletRow, Promise<readonly WalletLine[]>>()
 
-/** Rows whose end comes at a time of its own run beside each other. The first of them that is asked for starts all. */
+/** Rows that end at a time of their own run beside each other. The first request for one of them starts all. */
 const isTimed = ({ isBlocked, leaves }: WalletRow) => isBlocked === true || leaves !== undefined
 
 function driveWallet(row: WalletRow): Promise<readonly WalletLine[]> {
   for (const other of isTimed(row) ? WALLET_OUTCOMES.filter(isTimed) : [row]) {
     if (walletLines.has(other)) continue
     const line = driveWallets(market, walletModel(other), other)
-    // A failure is told where the row is awaited.
+    // A failure is reported where the row is awaited.
     line.catch(() => undefined)
     walletLines.set(other, line)
   }
-  return walletLines.get(row) ?? Promise.reject(new Error('no row'))
+  return walletLines.get(row) ?? Promise.reject(new Error('there is no such row'))
 }
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ async function endedOf(rid: string): Promise<Ended> {
     const found = await market.database.query('select * from settlement where rid = $1', [rid])
     row = found.rows[0] === undefined ? undefined : EndedSchema.parse(found.rows[0])
     if (row !== undefined) return true
-    // An event that was set aside is never booked, so there is nothing to wait for.
+    // An event that was set aside is never booked, so waiting would be in vain.
     const aside = await market.database.query('select reason, detail, event from usage_poison where rid = $1', [rid])
     if (aside.rows.length > 0) throw new Error(`${rid} was set aside: ${JSON.stringify(aside.rows[0])}`)
     return false
@@ -87,7 +87,7 @@ async function endedOf(rid: string): Promise<Ended> {
     [rid],
   )
   const paid = (kind: string) => Number(entries.rows.find((entry) => entry.kind === kind)?.amount ?? 0)
-  if (row === undefined) throw new Error('no row')
+  if (row === undefined) throw new Error('there is no such row')
   expect(paid('job_escrow')).toBe(0)
   // The row and the ledger must agree.
   expect([paid('buyer_credit') + 0, paid('seller_available'), paid('platform_fee')]).toEqual([
@@ -100,14 +100,14 @@ async function endedOf(rid: string): Promise<Ended> {
   return row
 }
 
-/** Checks what all ends have in common. */
+/** Checks the common properties of all ends. */
 function check(row: OutcomeRow, seen: Seen, ended: Ended | undefined): void {
   const charge = ended?.charge ?? 0
   if (seen.costMicro !== undefined) expect(seen.costMicro, row.end).toBe(charge)
   if (ended?.outcome === 'failed') expect(charge, row.end).toBe(0)
   if (seen.status >= 400) expect(charge, row.end).toBe(0)
   if (row.meanwhile !== undefined) {
-    // The prices are those of the instant at which the call came in.
+    // The prices are those at the start of the call.
     const { list_cost: list, input_tokens: input, output_tokens: output } = ended ?? {}
     expect(list, row.end).toBe((input ?? 0) + 10 * (output ?? 0))
   }
@@ -152,7 +152,7 @@ describe('every end of a call', () => {
     for (const row of WALLET_OUTCOMES) await driveWallet(row)
   }
 
-  it('stands in docs/outcomes.md as it was driven', async () => {
+  it('is listed in docs/outcomes.md as it ran', async () => {
     await driveAll()
     const health = await readHealth()
     const sections = OUTCOMES.map(async ({ title, rows }) => ({
@@ -171,7 +171,7 @@ describe('every end of a call', () => {
 
   it('leaves no hold and no unposted capture behind [I10]', async () => {
     await driveAll()
-    await until('nothing is held', 10_000, async () => {
+    await until('no call has a hold', 10_000, async () => {
       const keys = await market.redis.keys('{m00}:z:*')
       const counts = await Promise.all(keys.map((key) => market.redis.zcard(key)))
       return counts.every((count) => count === 0)
@@ -179,7 +179,7 @@ describe('every end of a call', () => {
   })
 })
 
-/** Health events by the request that caused them. All travel in one queue, so the last one is awaited. */
+/** Health events by the request that caused them. All travel in one queue, so waiting for the last one is enough. */
 async function readHealth(): Promise<Map<string, Health[]>> {
   const last = await makeCall(market, 'end-last', { end: 'last', acts: ['not-found'] })
   const read = async () =>

@@ -40,7 +40,7 @@ async function ask(key: string, { fields = {}, path = '/v1/chat/completions' }: 
 
 const Row = z.object({ id: z.string() })
 
-/** Makes a buyer with own providers, and waits until the data plane knows them. */
+/** Creates a buyer with own providers, and waits until the data plane knows them. */
 async function buyer(creditUsd: number, rows: readonly object[]): Promise<string> {
   const { buyerKey } = await market.user(creditUsd)
   for (const row of rows) {
@@ -82,7 +82,7 @@ describe("a buyer's own providers", () => {
     const streamed = await ask(key, { fields: { stream: true } })
     expect(streamed.seen).toEqual([200, 'own_key', 'rt-own'])
     expect(streamed.text).toContain('"buyer_cost_micro":0')
-    // The answer is there at once, before the booking.
+    // The answer arrives at once, before the booking.
     for (const { rid } of [whole, streamed]) {
       const record = await market.get(`/v1/requests/${rid}`, key)
       expect(record).toMatchObject({ settlement_status: 'free', served_by: 'own_key', provider: 'rt-own' })
@@ -91,7 +91,7 @@ describe("a buyer's own providers", () => {
     expect(generation).toMatchObject({ data: { is_byok: true, total_cost: 0 } })
   })
 
-  it('give way to the marketplace when they fail, which is charged as ever', async () => {
+  it('give way to the marketplace when they fail, which is charged as usual', async () => {
     const key = await buyer(1, [{ model: MODEL }])
     await whileFailing([3], async () => {
       const answer = await ask(key)
@@ -103,7 +103,7 @@ describe("a buyer's own providers", () => {
     for (let call = 0; call < 6; call++) expect((await ask(key)).seen).toEqual([200, 'own_key', 'rt-own'])
   })
 
-  it('without a model come after the marketplace, also when that refuses for want of money or of sellers', async () => {
+  it('without a model come after the marketplace, also when that refuses for lack of money or of sellers', async () => {
     const poor = await buyer(0, [{ model: null }])
     expect((await ask(poor)).seen).toEqual([200, 'fallback_key', 'rt-own'])
     const rich = await buyer(1, [{ model: null }])
@@ -113,7 +113,7 @@ describe("a buyer's own providers", () => {
     expect(floored.seen).toEqual([200, 'fallback_key', 'rt-own'])
   })
 
-  it('take over when every seller fails, with the money given back before', async () => {
+  it('take over when every seller fails, after the hold was released', async () => {
     const key = await buyer(1, [{ model: null }])
     await whileFailing([0, 1], async () => {
       const answer = await ask(key)
@@ -121,7 +121,7 @@ describe("a buyer's own providers", () => {
       expect(await spendable(key)).toBe('1000000')
       const streamed = await ask(key, { fields: { stream: true } })
       expect(streamed.seen).toEqual([200, 'fallback_key', 'rt-own'])
-      await until('the lookup names who served', 10_000, async () => {
+      await until('the look-up names the provider', 10_000, async () => {
         const record = await market.get(`/v1/requests/${answer.rid}`, key)
         return z.object({ provider: z.literal('rt-own'), buyer_cost_micro: z.literal(0) }).safeParse(record).success
       })
@@ -131,7 +131,7 @@ describe("a buyer's own providers", () => {
     expect(open.filter((rid) => rids.includes(rid))).toEqual([])
   })
 
-  it('share three attempts with the sellers, however many would still be there', async () => {
+  it('share three attempts with the sellers, however many of them are left', async () => {
     const key = await buyer(1, [{ model: MODEL }, { model: null, api_key: 'sk-own-2' }])
     const sellers = await buyer(1, [])
     await whileFailing([0, 1, 2, 3], async () => {
@@ -147,7 +147,7 @@ describe("a buyer's own providers", () => {
     })
   })
 
-  it('stand outside floors, and not under min{N}; lists of the call are about them too', async () => {
+  it('are outside floors, and not under min{N}; lists of the call apply to them too', async () => {
     const key = await buyer(1, [{ model: MODEL }])
     expect((await ask(key, { fields: { min_discount_pct: 99 } })).seen).toEqual([200, 'own_key', 'rt-own'])
     expect((await ask(key, { path: '/min10/v1/chat/completions' })).seen).toEqual([200, 'marketplace', 'rt-cheap'])
@@ -175,7 +175,7 @@ describe("a buyer's own providers", () => {
   })
 })
 
-describe('what a key and an account want and may', () => {
+describe('rules of a key and of an account', () => {
   it('preferences of the account bind every call', async () => {
     const { buyerKey: key } = await market.user(1)
     expect((await ask(key)).seen).toEqual([200, 'marketplace', 'rt-cheap'])
@@ -186,12 +186,12 @@ describe('what a key and an account want and may', () => {
         body: JSON.stringify(body),
       })
     expect((await put({ providers_blocked: ['rt-cheap'] })).status).toBe(200)
-    await until('the block list counts', 5_000, async () => (await ask(key)).seen[2] === 'rt-dear')
+    await until('the block list is in effect', 5_000, async () => (await ask(key)).seen[2] === 'rt-dear')
     await put({ allow_untrusted: true, min_discount_pct: 70 })
-    await until('trust and floor count', 5_000, async () => (await ask(key)).seen[2] === 'rt-shady')
+    await until('trust and floor are in effect', 5_000, async () => (await ask(key)).seen[2] === 'rt-shady')
   })
 
-  it('GET /v1/key tells limits and standing', async () => {
+  it('GET /v1/key shows limits and use', async () => {
     const { buyerKey } = await market.user(2)
     const made = await market.post('/v1/buyer/keys', buyerKey, {
       label: 'capped',
@@ -202,7 +202,7 @@ describe('what a key and an account want and may', () => {
     })
     const { key } = z.object({ key: z.string() }).parse(await made.json())
     let answer: Awaited<ReturnType<typeof ask>> | undefined
-    await until('the key is known', 10_000, async () => {
+    await until('the data plane knows the key', 10_000, async () => {
       answer = await ask(key)
       return answer.status === 200
     })
@@ -224,7 +224,7 @@ describe('what a key and an account want and may', () => {
     expect((await fetch(`${market.network.sandbox.api_base_url}/v1/key`)).status).toBe(401)
   })
 
-  it('GET /v1/generation finds also what the gate has forgotten', async () => {
+  it('GET /v1/generation also finds calls that the gate has forgotten', async () => {
     const { buyerKey: key } = await market.user(1)
     const { rid, cost } = await ask(key)
     const booked = async () => {

@@ -39,7 +39,7 @@ const Simulated = z.object({
   byModel: z.array(z.object({ model: z.string(), policyProvider: z.string().nullable() })),
 })
 
-/** Asks the books, because the reads of a key are counted. */
+/** Reads the ledger, because the reads of a key are limited. */
 async function untilBooked(id: string): Promise<void> {
   const db = new pg.Client(network.sandbox.database_url)
   await db.connect()
@@ -59,8 +59,8 @@ async function simulated(key: string, policy: object): Promise<z.infer<typeof Si
   return z.object({ data: z.object({ routingSimulation: Simulated }) }).parse(answer).data.routingSimulation
 }
 
-it('a buyer tries a policy on the calls of the last day, and changes nothing by it', async () => {
-  // Other files buy with the sample buyer's key, and a table shows its first models.
+it('a buyer tries a policy on the calls of the last day, which changes nothing', async () => {
+  // Other files buy with the sample buyer's key, and a table shows only its first models.
   const { buyerKey: own } = await doorsOf(network).user(1)
   const messages = [{ role: 'user', content: 'Say hello.' }]
   const bought = await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
@@ -95,7 +95,7 @@ it('a buyer tries a policy on the calls of the last day, and changes nothing by 
   await context.close()
 })
 
-it('a job that its provider cannot stop says so beside it, for as long as the page is open', async () => {
+it('a job that its provider cannot stop shows that fact beside it, for as long as the page is open', async () => {
   const { buyer_key: own } = network.sandbox
   await door('/v1/videos', own, { model: 'sandbox/job-endless', prompt: 'A boat.' })
   const { context, page, complaints } = await open(own)
@@ -116,7 +116,7 @@ it('a job that its provider cannot stop says so beside it, for as long as the pa
   await context.close()
 })
 
-it('an owner invites a wallet, gives it a role and removes it, and each of the two sees so', async () => {
+it('an owner invites a wallet, gives it a role and removes it, and each of the two sees it', async () => {
   const people = await Promise.all(
     [newWallet(), newWallet()].map(async (wallet) => {
       const person = await open()
@@ -148,7 +148,7 @@ it('an owner invites a wallet, gives it a role and removes it, and each of the t
   await members(guest.page)
     .getByRole('row', { name: /you developer/ })
     .waitFor()
-  // A developer changes nobody.
+  // A developer cannot change other members.
   expect(await guest.page.getByRole('button', { name: /^Change the role of/ }).count()).toBe(0)
   expect(await guest.page.getByRole('button', { name: 'Invite', exact: true }).count()).toBe(0)
 
@@ -202,7 +202,7 @@ it('a file of a table has every row, with ISO times and the units of its amounts
   await context.close()
 })
 
-it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by their heads, and the address keeps it', async () => {
+it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by their heads, and the address keeps the filter', async () => {
   const { buyerKey: own } = await doorsOf(network).user(1)
   const messages = [{ role: 'user', content: 'Say hello.' }]
   for (const model of [MODEL, 'gpt-5-mini']) {

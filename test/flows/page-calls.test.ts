@@ -23,7 +23,7 @@ afterAll(() => browser?.close())
 const Key = z.object({ key: z.string() })
 const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) })
 
-/** Makes a key of the sample buyer and calls with it. */
+/** Creates a key of the sample buyer and calls with it. */
 async function callWithNewKey(label: string): Promise<{ id: string; cost: number }> {
   const wish = { method: 'POST' as const, path: '/v1/buyer/keys', key: network.sandbox.buyer_key, body: { label } }
   const { key } = Key.parse(await askMarket(site, wish))
@@ -52,7 +52,7 @@ it('shows the bill, the key and the path of a call, and the search finds the cal
   const charged = `$0.${String(call.cost).padStart(6, '0')}`
   const { context, page, complaints } = await openPerson(browser, { url: site, key: network.sandbox.buyer_key })
   const drawer = dialog(page)
-  // An address of the call alone shows the key and the path, which no list beside the drawer has.
+  // The call's own address shows the key and the path, which the list beside the drawer lacks.
   await page.goto(`${site}/buyer/logs?model=gpt-5&call=${call.id}`)
   await drawer.getByRole('row', { name: `Charged ${charged}` }).waitFor()
   expect(await sumOfRows(drawer.getByRole('region', { name: 'Price' }))).toBe(call.cost)

@@ -37,7 +37,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: null })
-  // A journey that fails in between leaves the floor to every file after this one.
+  // A journey that fails in between would leave the floor in place for every later file.
   await door('PUT', '/v1/buyer/preferences', network.sandbox.buyer_key, { min_discount_pct: null })
   await browser?.close()
 })
@@ -59,7 +59,7 @@ const offersOf = async () => Offers.parse(await door('GET', '/v1/seller/offers',
 const Key = z.object({ id: z.string(), key: z.string() }).loose()
 
 describe('a buyer', () => {
-  it('sees what was spent by any group, added up or not, and opens the calls of a group', async () => {
+  it('sees the spend by any group, cumulated or not, and opens the calls of a group', async () => {
     const { buyer_key: key } = network.sandbox
     await say(key)
     const { context, page, complaints } = await open(key)
@@ -107,7 +107,7 @@ describe('a buyer', () => {
     await context.close()
   })
 
-  it('shows the files of a job that is done, and saves them, without a key of its own', async () => {
+  it('shows the files of a finished job, and saves them, without a key of its own', async () => {
     const { buyer_key: own } = network.sandbox
     const begin = (model: string) => door('POST', '/v1/videos', own, { model, prompt: 'Waves', seconds: 4 })
     const { id } = z.looseObject({ id: z.string() }).parse(await begin('sandbox/video-job'))
@@ -120,7 +120,7 @@ describe('a buyer', () => {
     const link = dialog(page).getByRole('link', { name: /^Download|^Open the file at its provider/ })
     await link.waitFor()
     const href = (await link.getAttribute('href')) ?? ''
-    // The link is the provider's until a copy is kept here.
+    // The link is the provider's until a copy is stored here.
     if (new URL(href, site).origin === new URL(site).origin) {
       await expect.poll(() => film.evaluate((shown) => Number(Reflect.get(shown, 'duration')))).toBeGreaterThan(0)
       const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
@@ -136,7 +136,7 @@ describe('a buyer', () => {
     await context.close()
   })
 
-  it('sets what every call wants, and takes it back', async () => {
+  it('sets the rules of every call, and removes them', async () => {
     const { buyer_key: own } = network.sandbox
     const { context, page, complaints } = await open(own)
     const floorOf = async () =>
@@ -163,7 +163,7 @@ describe('a buyer', () => {
     await context.close()
   })
 
-  it('makes and revokes a key with the keyboard alone', async () => {
+  it('creates and revokes a key with the keyboard alone', async () => {
     const { context, page, complaints } = await open(network.sandbox.buyer_key)
     const { keyboard } = page
     await keyboard.press('g')
@@ -204,7 +204,7 @@ describe('a buyer', () => {
   })
 })
 
-it('a visitor tries a model of its page in the playground once signed in, and a link with a wrong value opens all the same', async () => {
+it('a visitor tries a model of its page in the playground once signed in, and a link with a wrong value still opens', async () => {
   const { context, page, complaints } = await open()
   await page.goto(`${site}/model/${MODEL}?speed=tps`)
   await page.getByRole('button', { name: 'Tokens a second', pressed: true }).waitFor()
@@ -221,9 +221,9 @@ it('a visitor tries a model of its page in the playground once signed in, and a 
 })
 
 describe('a seller', () => {
-  it('changes several offers at once, sees what becomes of each, and undoes it', async () => {
+  it('changes several offers at once, sees the result of each, and undoes it', async () => {
     const [first, second] = (await offersOf()).filter(({ status }) => status === 'active')
-    if (first === undefined || second === undefined) throw new Error('the sample seller has no two offers')
+    if (first === undefined || second === undefined) throw new Error('the sample seller has fewer than two offers')
     const { context, page, complaints } = await open(network.sandbox.seller_key)
     await page.goto(`${site}/seller/offers`)
     await waitForScreen(page)
@@ -251,7 +251,7 @@ describe('a seller', () => {
     await context.close()
   })
 
-  it('sees what a discount wins of the calls of the last day', async () => {
+  it('sees which calls of the last day a discount would win', async () => {
     await say(network.sandbox.buyer_key)
     const { context, page, complaints } = await open(network.sandbox.seller_key)
     await page.goto(`${site}/seller/yield?model=${MODEL}&discount=95`)
@@ -264,7 +264,7 @@ describe('a seller', () => {
     await context.close()
   })
 
-  it('makes a key that is shown once, lists with it, and revokes it', async () => {
+  it('creates a key that is shown once, lists with it, and revokes it', async () => {
     const { context, page, complaints } = await open(network.sandbox.seller_key)
     await page.goto(`${site}/seller/keys`)
     await page.getByRole('button', { name: 'New key' }).click()
@@ -340,7 +340,7 @@ describe('an operator', () => {
     const before = await field.inputValue()
     await field.fill('7.125')
     await dialog(page).getByLabel('Source').fill('a test of the page')
-    // The change waits for its time, so no call of another test is priced by it.
+    // The change waits for its time, so it prices no call of another test.
     await dialog(page).getByLabel('Effective in, hours').fill('720')
     await dialog(page)
       .getByRole('row', { name: `Tokens in, a million $${before} $7.125` })

@@ -32,7 +32,7 @@ beforeAll(async () => {
   await ask('/v1/videos', { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 })
 })
 
-/** Calls as the buyer. Returns the request id. */
+/** Makes a call as the buyer. Returns the request id. */
 async function ask(path: string, body: object): Promise<string | null> {
   const { api_base_url: url, buyer_key: key } = network.sandbox
   const answer = await fetch(url + path, {
@@ -49,7 +49,7 @@ afterAll(() => browser?.close())
 /** Both widths and both themes, each once. */
 const DIALOG_VIEWS = VIEWS.filter(({ width, colorScheme }) => (width === 360) === (colorScheme === 'dark'))
 
-/** Opens a dialog, and looks at it in each view. */
+/** Opens a dialog, and checks it in each view. */
 async function lookAt(page: Page, url: string, button: string | RegExp): Promise<string[]> {
   await page.setViewportSize({ width: 1_280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
@@ -69,7 +69,7 @@ async function lookAt(page: Page, url: string, button: string | RegExp): Promise
   return found
 }
 
-it.each(['buyer', 'seller', 'operator'] as const)('dialogs can be used by everybody: those of a %s', async (side) => {
+it.each(['buyer', 'seller', 'operator'] as const)('dialogs are accessible: those of a %s', async (side) => {
   const { buyer_key: buyer, seller_key: seller, management_key: operator } = network.sandbox
   const url = network.sandbox.dashboard_url
   const { context, page, complaints } = await openPerson(browser, { url, key: { buyer, seller, operator }[side] })
@@ -82,7 +82,7 @@ it.each(['buyer', 'seller', 'operator'] as const)('dialogs can be used by everyb
   await context.close()
 })
 
-it('dialogs can be used by everybody: those of an organisation', async () => {
+it('dialogs are accessible: those of an organisation', async () => {
   const url = network.sandbox.dashboard_url
   const { context, page, complaints } = await openPerson(browser, { url })
   await openWallet(context, newWallet())
@@ -102,8 +102,8 @@ it('dialogs can be used by everybody: those of an organisation', async () => {
   await context.close()
 })
 
-describe('a bad day of the page', () => {
-  it('a key that is revoked while somebody types: the page says so, keeps what was typed, and goes on after a sign-in', async () => {
+describe('the page on a bad day', () => {
+  it('a key is revoked while a user types: the page says so, keeps the typed text, and goes on after a sign-in', async () => {
     const { dashboard_url: url, buyer_key: own } = network.sandbox
     const made = await askMarket(url, { method: 'POST', path: '/v1/buyer/keys', key: own, body: { label: 'brief' } })
     const { id, key } = z.object({ id: z.string(), key: z.string() }).parse(made)
@@ -124,7 +124,7 @@ describe('a bad day of the page', () => {
     await field.fill('inf_mistyped')
     await tab.getByRole('button', { name: 'Sign in' }).click()
     await tab.getByRole('alert').waitFor()
-    // A reader who mistyped a letter of sixty corrects that letter.
+    // A reader who mistyped one of sixty letters corrects that letter.
     expect(await field.inputValue()).toBe('inf_mistyped')
     await field.fill(own)
     await tab.getByRole('button', { name: 'Sign in' }).click()
@@ -144,7 +144,7 @@ describe('a bad day of the page', () => {
     await context.close()
   })
 
-  it('a market that is away: what was read stays and is marked as old, and the page recovers by itself', async () => {
+  it('the market is away: the loaded data stays and is marked as old, and the page recovers by itself', async () => {
     const { dashboard_url: url, seller_key: key } = network.sandbox
     const { context, page } = await openPerson(browser, { url, key })
     await page.goto(`${url}/seller/payouts`)
@@ -159,7 +159,7 @@ describe('a bad day of the page', () => {
     await context.close()
   })
 
-  it('a change that fails: its dialog says why and keeps what was typed, and nothing else has moved', async () => {
+  it('a change fails: its dialog says why and keeps the typed text, and nothing else has changed', async () => {
     const { dashboard_url: url, seller_key: key } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url, key })
     await page.goto(`${url}/seller/offers`)
@@ -180,13 +180,13 @@ describe('a bad day of the page', () => {
     expect(await dialog(page).getByLabel('Discount, percent').inputValue()).toBe('77.25')
     await page.keyboard.press('Escape')
     expect(await row.getByRole('cell').nth(2).textContent()).toBe(before)
-    // The focus is back at what opened the dialog.
+    // The focus returns to the element that opened the dialog.
     expect(await page.evaluate('document.activeElement?.ariaLabel')).toMatch(/^Edit the offer of/)
     expect(complaints).toEqual([])
     await context.close()
   })
 
-  it('letters open screens before it is known who is signed in, and Yield begins with the models of the most spend', async () => {
+  it('letters open screens before the user is known, and Yield begins with the models of the most spend', async () => {
     const { dashboard_url: url, seller_key: key } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url, key })
     let tell: () => void = () => undefined
@@ -212,7 +212,7 @@ describe('a bad day of the page', () => {
     await context.close()
   })
 
-  it('a call that is opened before it is booked is shown once it is', async () => {
+  it('a call that is opened before its booking is shown once it is booked', async () => {
     const { dashboard_url: url, buyer_key: key } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url, key })
     let looks = 0
@@ -220,7 +220,7 @@ describe('a bad day of the page', () => {
       const asked = route.request().postData() ?? ''
       const isLook = asked.includes(call)
       if (isLook) looks += 1
-      // The first look comes too early for the call.
+      // The first read comes too early for the call.
       return route.continue(
         isLook && looks === 1 ? { postData: asked.replace(call, '01K00000000000000000000000') } : {},
       )
@@ -235,7 +235,7 @@ describe('a bad day of the page', () => {
     await context.close()
   })
 
-  it('a link to a thing of somebody else says what a link to nothing says, and markup in it is text', async () => {
+  it("a link to another user's thing shows the same as a link to nothing, and markup in it is text", async () => {
     const { dashboard_url: url, seller_key: key } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url })
     await openWallet(context, newWallet())
@@ -267,7 +267,7 @@ describe('a bad day of the page', () => {
     await context.close()
   })
 
-  it('an account with hundreds of keys: they come page by page, and the limits of the oldest active one can be changed', async () => {
+  it('an account with hundreds of keys: they are shown page by page, and the limits of the oldest active one can be changed', async () => {
     const { dashboard_url: url } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url })
     await openWallet(context, newWallet())
@@ -280,7 +280,7 @@ describe('a bad day of the page', () => {
     await dialog(page).getByRole('button', { name: 'Make the key' }).click()
     await dialog(page).getByLabel('I have stored it').check()
     await dialog(page).getByRole('button', { name: 'Done' }).click()
-    // A wallet sees both sides, and no two screens have one name.
+    // A wallet sees both sides, and no two screens have the same name.
     const names = await page.getByRole('navigation').getByRole('link', { includeHidden: true }).allTextContents()
     expect(names).toEqual(expect.arrayContaining(['Buyer keys', 'Seller keys']))
     expect(new Set(names).size).toBe(names.length)

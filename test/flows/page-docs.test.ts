@@ -29,7 +29,7 @@ it('leads from the first page to a text and back, in the frame of all screens', 
   await menu.getByRole('link', { name: 'Make your first call' }).click()
   await heading(page, 'Make your first call').waitFor()
   await page.waitForURL(/docs\/quickstart$/)
-  // The address of this market stands in the command.
+  // The command contains the address of this market.
   expect(await page.locator('article').textContent()).toContain(`MARKET_URL=${site}`)
   await page.getByText('Display', { exact: true }).first().click()
   await page.getByRole('button', { name: 'Dark' }).click()
@@ -69,7 +69,7 @@ it('shows an operation in a chosen language, and runs its call', async () => {
   await page.getByText('Run this call').click()
   await page.getByRole('button', { name: 'Send GET' }).click()
   await page.getByText(/^200 OK/).waitFor()
-  // The choice goes along to the next operation.
+  // The next operation keeps the choice.
   await page.getByRole('navigation', { name: 'Documentation' }).locator('a[aria-current="page"]').waitFor()
   await page.locator('.docs-foot a', { hasText: '→' }).click()
   await page.waitForURL((url) => url.pathname !== '/docs/reference/getV1Models' && url.search.includes('python'))
@@ -79,7 +79,7 @@ it('shows an operation in a chosen language, and runs its call', async () => {
   await context.close()
 })
 
-it('is read without a script, and as Markdown', async () => {
+it('can be read without a script, and as Markdown', async () => {
   expect(await read('/docs/buy')).toMatch(/<article class="docs-text"><h1>[^<]+<\/h1>[\s\S]*<h2 id="webhooks">/)
   expect(await read('/docs/buy')).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)
   expect(await read('/docs/buy.md')).toMatch(/^# /)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-/** Gives a browser a passkey holder that needs no touch. */
+/** Gives a browser an authenticator that needs no touch. */
 async function addAuthenticator(context: BrowserContext, page: Page) {
   const devtools = await context.newCDPSession(page)
   await devtools.send('WebAuthn.enable')
@@ -55,8 +55,8 @@ async function leave(page: Page) {
   await page.getByText('Signed out.').waitFor()
 }
 
-describe('a stranger with a passkey', () => {
-  it('makes the first paid call in a few clicks, and finds no wall', async () => {
+describe('a new user with a passkey', () => {
+  it('makes the first paid call in a few clicks, without obstacles', async () => {
     const { context, page, complaints } = await openStranger()
     await page.goto(site)
     await waitForScreen(page)
@@ -82,7 +82,7 @@ describe('a stranger with a passkey', () => {
     expect(clicks).toBeLessThanOrEqual(MOST_CLICKS)
     await link(page, 'Go to your overview').click()
     await heading(page, 'Overview').waitFor()
-    // The first steps are gone once a call is booked.
+    // The first steps disappear once a call is booked.
     await expect
       .poll(async () => {
         await page.goto(`${site}/start`)
@@ -95,7 +95,7 @@ describe('a stranger with a passkey', () => {
     await context.close()
   })
 
-  it('comes back by keyboard, keeps a recovery code, and gets in by it', async () => {
+  it('signs in again by keyboard, saves a recovery code, and signs in by it', async () => {
     const { context, page, complaints, authenticator } = await openStranger()
     await page.goto(`${site}/sign-in?to=/account`)
     await tabTo(page, 'Create an account')
@@ -133,7 +133,7 @@ describe('a stranger with a passkey', () => {
     await context.close()
   })
 
-  it('is told where a wallet is needed, and links one', async () => {
+  it('sees where a wallet is needed, and links one', async () => {
     const { context, page, complaints } = await openStranger()
     const wallet = newWallet()
     await openWallet(context, wallet)
@@ -162,7 +162,7 @@ describe('the sign-in screen', () => {
     await context.close()
   })
 
-  it('leads from an address to the host name that passkeys work on', async () => {
+  it('leads from an IP address to the host name where passkeys work', async () => {
     const { context, page, complaints } = await openPerson(browser, { url: site })
     await page.goto(`${site.replace('localhost', '127.0.0.1')}/sign-in?to=/buyer/keys`)
     await link(page, `Open ${site}`).waitFor()

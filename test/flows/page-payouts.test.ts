@@ -13,13 +13,13 @@ import { dialog, heading, offerOf, openPerson, tabTo, waitForScreen } from '#tes
 import { handsOf } from '#test/support/page/page-hands.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
-/** A payout is drained, signed, mined and confirmed within this on a busy machine. */
+/** The time on a busy machine within which a payout is drained, signed, mined and confirmed. */
 const PAID_MS = 90_000
 const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 let network: Network
 let browser: Browser
 
-/** A treasury of this market's own, which has nothing until the test brings it money. */
+/** A treasury of this market's own, which is empty until the test adds money. */
 const treasuryKey = generatePrivateKey()
 const treasury = { privateKey: treasuryKey, address: privateKeyToAddress(treasuryKey) }
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const environment = {
     TREASURY_ADDRESS: treasury.address,
     TREASURY_PRIVATE_KEY: treasury.privateKey,
-    // A single call is worth a payout, and nobody is paid who has not asked.
+    // A single call is worth a payout, and payouts are made on request only.
     PAYOUT_THRESHOLD_MICRO: '1',
     PAYOUT_EVERY_SECONDS: '86400',
   }
@@ -39,7 +39,7 @@ afterAll(async () => {
   await network?.remove()
 })
 
-/** Credits the sample seller by hand: what is of no offer goes to the seller's own wallet. */
+/** Credits the sample seller by hand: earnings without an offer go to the seller's own wallet. */
 async function credit(ticket: string, amountUsd: string): Promise<void> {
   const { database_url, trpc_url, management_key, seller_key, dashboard_url } = network.sandbox
   const client = new pg.Client({ connectionString: database_url })
@@ -66,14 +66,14 @@ async function turnPayouts(isOn: boolean): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-/** Brings the treasury money, once. */
+/** Adds money to the treasury, once. */
 function fund(): Promise<void> {
   const { rpc_url: rpcUrl, trpc_url: trpcUrl, management_key: managementKey, buyer_private_key } = network.sandbox
   const buyer = { address: privateKeyToAddress(buyer_private_key) }
   return fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets: { treasury, buyer } })
 }
 
-/** Opens a browser of somebody with a wallet of 5 dollars, whom the market has never seen and whom it can pay. */
+/** Opens a browser of a new user with a wallet of 5 dollars to which the market can pay. */
 async function openStranger() {
   await fund()
   const chain = await chainOf()
@@ -83,17 +83,17 @@ async function openStranger() {
   return { ...person, chain, wallet }
 }
 
-it('a seller asks for a payout by keyboard, an operator holds and releases it by keyboard, and it comes over the chain', async () => {
+it('a seller requests a payout by keyboard, an operator holds and releases it by keyboard, and it arrives over the chain', async () => {
   const { sandbox } = network
   const url = sandbox.dashboard_url
-  // The treasury has no money yet, so what is asked for waits for an operator.
+  // The treasury has no money yet, so the requested payout waits for an operator.
   await credit(`page-payouts-${Date.now()}`, '0.073211')
   const seller = await openPerson(browser, { url, key: sandbox.seller_key })
   await seller.page.keyboard.press('g')
   await seller.page.keyboard.press('p')
   await heading(seller.page, 'Payouts').waitFor()
   await waitForScreen(seller.page)
-  // The reason why nobody is paid stands there before anybody asks, and as long as it is so.
+  // The reason why no payout is made is shown before a request, and for as long as it applies.
   await turnPayouts(false)
   await seller.page.getByText('Payouts are switched off for now.').waitFor()
   await turnPayouts(true)
@@ -192,14 +192,14 @@ it.each([
   { kind: 'mouse', model: 'gpt-5-nano', name: /GPT-5 Nano$/ },
   { kind: 'keyboard', model: 'gpt-5-mini', name: /GPT-5 Mini$/ },
 ] as const)(
-  'a stranger lists an offer, sees it win a call, reads why, and is paid over the chain: by $kind',
+  'a new user lists an offer, sees it win a call, reads why, and is paid over the chain: by $kind',
   async ({ kind, model, name }) => {
     const { sandbox } = network
     const url = sandbox.dashboard_url
     const { chain, wallet, context, page, complaints } = await openStranger()
     const hands = handsOf(kind, page)
 
-    // From the first look to an offer on sale.
+    // From the first visit to an offer on sale.
     await page.goto(url)
     await page.getByText('Saved by buyers').waitFor()
     await hands.press('Sell capacity')
@@ -252,7 +252,7 @@ it.each([
     await other.tick('I have stored it')
     await other.press('Done')
     await second.getByRole('row', { name: /first/ }).waitFor()
-    // A dialog gives the focus back to what opened it.
+    // A dialog returns the focus to the element that opened it.
     expect(await second.evaluate('document.activeElement?.textContent')).toBe('New key')
     await other.open('/models', 'm')
     await other.write('Name', model)
@@ -266,7 +266,7 @@ it.each([
     await other.press('Send')
     await second.getByText(/Cost \$0\.\d{6}/).waitFor()
 
-    // The offer's own page tells of it, and was never loaded anew.
+    // The offer's own page shows the call without a reload.
     await won.getByText('1', { exact: true }).waitFor()
     await page.getByTitle(/^\$2\.99\d{4}$/).waitFor()
 

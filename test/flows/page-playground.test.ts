@@ -36,7 +36,7 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 const answerOf = (page: Page, name: RegExp) => page.getByRole('region', { name })
 const message = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true })
 
-/** A browser of somebody new with a wallet and five dollars, and the calls that it makes of the API. */
+/** A browser of a new user with a wallet and five dollars, and its calls of the API. */
 async function openBuyer(path = '/playground') {
   const person = await openPerson(browser, { url: site })
   const { context, page } = person
@@ -72,7 +72,7 @@ async function ask(page: Page, text: string) {
   await page.keyboard.press('Enter')
 }
 
-/** Presses Shift and Tab until what has the focus is called so: an answer stands above the field. */
+/** Presses Shift and Tab until the element with this name has the focus: an answer is above the field. */
 async function tabBackTo(page: Page, name: RegExp) {
   for (let pressed = 0; pressed < MOST_TABS; pressed++) {
     await page.keyboard.press('Shift+Tab')
@@ -93,7 +93,7 @@ const statusWith = async (secret: string) => {
 
 describe('the playground', () => {
   it.each<HandsKind>(['mouse', 'keyboard'])(
-    'holds a conversation by %s, priced before and charged after',
+    'holds a conversation by %s, with a price before and a charge after',
     async (kind) => {
       const { context, page, calls, complaints } = await openBuyer()
       const hands = handsOf(kind, page)
@@ -160,7 +160,7 @@ describe('the playground', () => {
     await context.close()
   })
 
-  it('asks models side by side, and its address brings them back', async () => {
+  it('asks models side by side, and its address restores them', async () => {
     const { context, page, calls, complaints } = await openBuyer('/playground?models=gpt-5-mini&tokens=24')
     await button(page, 'Add a model to compare').click()
     await dialog(page).getByRole('combobox', { name: 'Name of a model' }).fill('3.5 haiku')
@@ -189,7 +189,7 @@ describe('the playground', () => {
     await answerOf(page, /^Answer of .*Haiku/)
       .getByText(/sandbox-b/)
       .waitFor()
-    // The parameter goes to the model that heeds it alone, and nobody gets a system text of before the reload.
+    // The parameter goes only to the model that supports it, and no model gets a system text from before the reload.
     const bodies = calls
       .filter((call) => call.url().endsWith('/v1/chat/completions'))
       .map((call) => call.postDataJSON())
@@ -204,7 +204,7 @@ describe('the playground', () => {
     await context.close()
   })
 
-  it('stops an answer, and says what the part of it has cost', async () => {
+  it('stops an answer, and shows the cost of the delivered part', async () => {
     const { context, page, complaints } = await openBuyer('/playground?models=sandbox/drip&tokens=6')
     await ask(page, 'Go on and on.')
     const reply = answerOf(page, /^Answer of/)
@@ -217,7 +217,7 @@ describe('the playground', () => {
     await context.close()
   })
 
-  it('says why a call was refused, and asks again once it can be paid', async () => {
+  it('says why a call was refused, and repeats it once it can be paid', async () => {
     const person = await openPerson(browser, { url: site })
     const { context, page, complaints } = person
     await openWallet(context, newWallet())
@@ -237,7 +237,7 @@ describe('the playground', () => {
     await context.close()
   })
 
-  it('has a daily cap that its owner changes, and that a call cannot pass', async () => {
+  it('has a daily cap that its owner changes, and that a call cannot exceed', async () => {
     const { context, page, complaints } = await openBuyer()
     await button(page, 'Change the daily cap').click()
     await dialog(page).getByLabel('US dollars a day').fill('0.000001')
@@ -256,7 +256,7 @@ describe('the playground', () => {
     await context.close()
   })
 
-  it('takes pictures of a size, and shows pictures, sound and films', async () => {
+  it('makes pictures of a size, and shows pictures, sound and films', async () => {
     const { context, page, calls, complaints } = await openBuyer('/playground?models=gpt-5-mini')
     const small = { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(PNG, 'base64') }
     const large = { name: 'wall.png', mimeType: 'image/png', buffer: Buffer.alloc(5 * 1_024 * 1_024 + 1) }
@@ -317,7 +317,7 @@ describe('the playground', () => {
 })
 
 describe('a page of another origin', () => {
-  it('drives no playground, though the browser sends the cookie along', async () => {
+  it('cannot use a playground, though the browser sends the cookie', async () => {
     const { context, page } = await openBuyer()
     const evil = createServer((_request, reply) =>
       reply.setHeader('content-type', 'text/html').end('<title>evil</title>'),
@@ -354,7 +354,7 @@ describe('a page of another origin', () => {
   })
 })
 
-/** The secrets of playgrounds that belong to nobody else's test: those of the newest session. */
+/** The playground secrets of this test alone: those of the newest session. */
 async function countSecrets(): Promise<number> {
   const db = new pg.Client(network.sandbox.database_url)
   await db.connect()
@@ -368,7 +368,7 @@ async function countSecrets(): Promise<number> {
   }
 }
 
-/** The bytes of the scripts that a screen has loaded, compressed as they came. */
+/** The bytes of the scripts that a screen has loaded, compressed as they arrived. */
 async function scriptBytes(page: Page): Promise<number> {
   return Number(
     await page.evaluate(`(() => {

@@ -31,7 +31,7 @@ const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).l
 /** The digits of an amount to the micro. */
 const exact = (micro: number) => `$0.${String(micro).padStart(6, '0')}`
 
-it('shows where accounts are lent, which of them can take a call, and a command that makes one', async () => {
+it('shows where accounts are lent, which of them can serve a call, and a command that makes one', async () => {
   const { context, page, complaints } = await open()
   await page.goto(site)
   await page.getByText('Saved by buyers').waitFor()
@@ -74,7 +74,7 @@ it('shows the receipt of a call to its buyer alone, exact to the micro', async (
   await buyer.page.waitForURL(new RegExp(`id=${id}`))
   await buyer.page.getByRole('row', { name: `Charged ${exact(cost)}` }).waitFor()
   await buyer.page.getByText('prepaid credit').waitFor()
-  // A transaction that has paid for nothing of the buyer's.
+  // A transaction that has paid no call of the buyer.
   await buyer.page.goto(`${site}/receipt?id=0x${'ab'.repeat(32)}`)
   await buyer.page.getByText('You have no call with this ID').waitFor()
   const stranger = await open()
@@ -120,7 +120,7 @@ it('shows the money of a call that a wallet paid to whoever has its id, and find
   await Promise.all([holder.context.close(), wallet.context.close()])
 })
 
-it('shows an incident that an operator declares, says more of and ends, on the page of its model and among the status', async () => {
+it('shows an incident that an operator declares, updates and ends, on the page of its model and on the status page', async () => {
   const { context, page, complaints } = await open(network.sandbox.management_key)
   const visitor = await open()
   const title = `Slow answers ${Date.now()}`
@@ -133,7 +133,7 @@ it('shows an incident that an operator declares, says more of and ends, on the p
   await dialog(page).getByLabel('Note').fill('<b>We look into it.</b>')
   await dialog(page).getByLabel('Models').fill('nothing')
   await act.click()
-  // A refusal leaves what was typed.
+  // A refusal keeps the typed text.
   await dialog(page).getByText('No model is called nothing.').waitFor()
   await dialog(page).getByLabel('Models').fill(MODEL)
   await dialog(page)
@@ -178,7 +178,7 @@ it('shows the head of a model before its script and without one, and the script 
     await mayRun
     await route.continue()
   })
-  // Without an answer the page draws what it knows from the document.
+  // Without an answer, the page draws the data in the document.
   await page.route('**/graphql', () => {})
   const drawn = () =>
     page.evaluate(`['.page-head', '.stats'].map((name) => {
@@ -197,7 +197,7 @@ it('shows the head of a model before its script and without one, and the script 
   await context.close()
 })
 
-it('a question that is refused in part or as a whole: the screen says so, claims no zero, and holds no room for it', async () => {
+it('a read that is refused in part or as a whole: the screen says so, shows no zero, and has no placeholder for it', async () => {
   const { dashboard_url: url, buyer_key: key } = network.sandbox
   const { context, page } = await open(key)
   const errors = [{ message: 'Try again later.', extensions: { code: 'internal_error' } }]
@@ -234,10 +234,10 @@ it('a question that is refused in part or as a whole: the screen says so, claims
   await context.close()
 })
 
-it('sees a job that is begun elsewhere while the list of jobs is open, as soon as the page is told of it', async () => {
+it('sees a job that is started elsewhere while the list of jobs is open, as soon as the update arrives', async () => {
   const { buyer_key: own } = network.sandbox
   const { context, page, complaints } = await open(own)
-  // The list is not read again every so often, so only what it is told can bring the job.
+  // The list is not read again regularly, so only the update can show the job.
   await page.addInitScript('window.setInterval = () => 0')
   await page.goto(`${site}/buyer/jobs`)
   await page.getByText('Live', { exact: true }).waitFor()
@@ -273,7 +273,7 @@ it('leads back from a page of a list to the page before, and out of a call to it
   await context.close()
 })
 
-it('a screen that is opened while nobody answers comes once somebody does, and who signs out leaves nothing in another tab', async () => {
+it('a screen that is opened while the market is away loads once it is back, and a sign-out leaves nothing in another tab', async () => {
   const { context, page } = await open(network.sandbox.buyer_key)
   await page.goto(`${site}/buyer/logs`)
   await heading(page, 'Logs').waitFor()

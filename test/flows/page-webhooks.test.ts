@@ -21,7 +21,7 @@ afterAll(() => browser?.close())
 const open = (key: string) => openPerson(browser, { url: site, key })
 
 describe('the alerts of a buyer', () => {
-  it('go to a webhook that is made, tested, edited and deleted on the page', async () => {
+  it('go to a webhook that is created, tested, edited and deleted on the page', async () => {
     const bodies: string[] = []
     const receiver = createServer((request, answer) => {
       request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()))

@@ -24,7 +24,7 @@ import { openWallet } from '#test/support/page/page-wallet.ts'
 
 const MANY_CALLS = 100_000
 const MODEL = 'gpt-5-nano'
-/** Scripts over the wire: of the first view with its screen, and of each further screen. */
+/** Bytes of compressed scripts: of the first view with its screen, and of each further screen. */
 const FIRST_VIEW_BYTES = 130_000
 const SCREEN_BYTES = 40_000
 
@@ -45,7 +45,7 @@ const operatorDoor = () =>
 beforeAll(async () => {
   ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
   site = network.sandbox.dashboard_url
-  // A single machine looks at all screens of everybody within a minute.
+  // A single machine looks at all screens of all users within a minute.
   await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: MANY_CALLS })
 })
 
@@ -56,7 +56,7 @@ afterAll(async () => {
 
 const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
 
-/** The bytes of the scripts that a screen has loaded, compressed as they came. */
+/** The bytes of the scripts that a screen has loaded, compressed as they arrived. */
 async function scriptBytes(page: Page): Promise<number> {
   return Number(
     await page.evaluate(`(() => {
@@ -86,7 +86,7 @@ async function say(key: string): Promise<{ status: number; cost: number; id: str
 }
 
 describe('the page', () => {
-  it('is served at both addresses with headers that let nothing else in, and only to browsers', async () => {
+  it('is served at both addresses with a strict security policy, and only to browsers', async () => {
     for (const url of [site, network.sandbox.control_plane_url]) {
       const html = { accept: 'text/html' }
       const home = await fetch(url, { headers: html })
@@ -120,7 +120,7 @@ describe('the page', () => {
     expect(await (await fetch(`${control}/v1/nothing`)).json()).toMatchObject({ error: { code: 'not_found' } })
   })
 
-  it('shows everybody the market: a model by search, its book, the price of a workload, and Back', async () => {
+  it('shows everybody the market: a model by search, its order book, the price of a workload, and Back', async () => {
     const { context, page, complaints } = await open()
     await page.goto(site)
     await page.getByText('Saved by buyers').waitFor()
@@ -155,7 +155,7 @@ describe('the page', () => {
     await context.close()
   })
 
-  it('lets a buyer make a key, call with it, read what the call cost to the micro, and revoke it', async () => {
+  it('lets a buyer create a key, call with it, read the cost of the call to the micro, and revoke it', async () => {
     const { context, page, complaints } = await open(network.sandbox.buyer_key)
     await page.goto(`${site}/buyer/keys`)
     await page.getByRole('button', { name: 'New key' }).click()
@@ -165,7 +165,7 @@ describe('the page', () => {
     await dialog(page).getByRole('button', { name: 'Make the key' }).click()
     const secret = (await dialog(page).locator('pre').textContent()) ?? ''
     expect(secret).toMatch(/^inf_\w+$/)
-    // Escape does not close what is shown once.
+    // Escape does not close a secret that is shown once.
     await page.keyboard.press('Escape')
     const done = dialog(page).getByRole('button', { name: 'Done' })
     expect(await done.isDisabled()).toBe(true)
@@ -197,7 +197,7 @@ describe('the page', () => {
     await context.close()
   })
 
-  it('takes a seller from a wallet and a provider key to an offer in the book, with a first call, and off again', async () => {
+  it('leads a seller from a wallet and a provider key to an offer in the book, with a first call, and off again', async () => {
     const wallet = newWallet()
     const { context, page, complaints } = await open()
     await openWallet(context, wallet)
@@ -245,7 +245,7 @@ describe('the page', () => {
     await dialog(page).getByLabel('Discount, percent').fill('93')
     await dialog(page).getByRole('button', { name: 'Change' }).click()
     await page.getByText('93%').first().waitFor()
-    // Everybody sees it in the book, and it wins the next call.
+    // The offer is in the public book, and wins the next call.
     const visitor = await open()
     await visitor.page.goto(`${site}/model/${MODEL}`)
     await visitor.page.getByRole('cell', { name: '93%' }).waitFor()
@@ -269,7 +269,7 @@ describe('the page', () => {
     await context.close()
   })
 
-  it('shows an operator whether the money is right, and every change with what it was before', async () => {
+  it('shows an operator whether the money is right, and every change with the value before it', async () => {
     const { context, page, complaints } = await open(network.sandbox.management_key)
     await page.goto(`${site}/operator`)
     await page.getByText(/Every invariant of the ledger holds|has not been checked yet/).waitFor()
@@ -281,7 +281,7 @@ describe('the page', () => {
       .getByRole('row', { name: /perKey/ })
       .waitFor()
     await page.keyboard.press('Escape')
-    // A screen of another side says so and leads to the way in.
+    // A screen of another side says so and leads to the sign-in.
     await page.goto(`${site}/buyer/keys`)
     await page.getByText('signed in as operator').waitFor()
     await signOut(page)
@@ -290,7 +290,7 @@ describe('the page', () => {
     await context.close()
   })
 
-  it('ends a session with its key, and refuses a link that was used', async () => {
+  it('ends a session with its key, and refuses a used link', async () => {
     const { context, page } = await open()
     const door = (path: string, key: string, body: object) =>
       fetch(`${site}${path}`, {
@@ -309,7 +309,7 @@ describe('the page', () => {
     await signInByLink(page, site, key)
     await page.goto(`${site}/buyer`)
     await heading(page, 'Overview').waitFor()
-    // A link to another account asks before it takes the place of a session.
+    // A link to another account asks before it replaces a session.
     const another = z.object({ code: z.string() })
     const { code } = another.parse(await (await door('/v1/auth/codes', network.sandbox.seller_key, {})).json())
     await page.goto(`${site}/sign-in#code=${code}`)
@@ -331,7 +331,7 @@ describe('the page', () => {
     expect(gone.ok).toBe(true)
     await page.reload()
     await page.getByText('to see this page').waitFor()
-    // A link that was cut when it was copied, and over the screen that says so a link that was used.
+    // A link that was cut when it was copied, and a used link over the screen that reports it.
     for (const length of [20, 43]) {
       await page.goto(`${site}/sign-in#code=${'A'.repeat(length)}`)
       await page.getByText('This sign-in link was used before').waitFor()
@@ -340,7 +340,7 @@ describe('the page', () => {
     await context.close()
   })
 
-  it('reads what moves over one connection, however many tabs are open', async () => {
+  it('reads live data over one connection, however many tabs are open', async () => {
     const { context, page, complaints } = await open()
     let streams = 0
     const count = (by: 1 | -1) => (request: Request) => {
@@ -364,7 +364,7 @@ describe('the page', () => {
     await context.close()
   })
 
-  it.each(SCREEN_SIDES)('can be used by everybody and fits a phone: screens of %s', async (side) => {
+  it.each(SCREEN_SIDES)('is accessible and fits a phone: screens of %s', async (side) => {
     const { buyer_key, seller_key, management_key } = network.sandbox
     const keys = { nobody: undefined, buyer: buyer_key, seller: seller_key, operator: management_key }
     const { context, page, complaints, organization } =

@@ -74,7 +74,7 @@ async function ledgerCharge(rid: string): Promise<number> {
 }
 
 describe('a paid chat call through both planes', () => {
-  it('is answered whole to the official client, and its charge is one integer everywhere', async () => {
+  it('is answered whole to the official client, and its charge is the same integer everywhere', async () => {
     const before = await balance()
     const { data, response } = await client.chat.completions
       .create({ model: MODEL, messages: [{ role: 'user', content: 'Say hello to the market.' }] })
@@ -94,7 +94,7 @@ describe('a paid chat call through both planes', () => {
     expect(before - (await balance())).toBe(BigInt(usage.buyer_cost_micro))
   })
 
-  it('is answered as a stream with one finish reason and one last usage chunk that carries the cost', async () => {
+  it('is answered as a stream with one finish reason and one last usage chunk that has the cost', async () => {
     const before = await balance()
     const { data: stream, response } = await client.chat.completions
       .create({ model: MODEL, stream: true, messages: [{ role: 'user', content: 'Stream a few words.' }] })
@@ -139,7 +139,7 @@ describe('a paid chat call through both planes', () => {
     })
   })
 
-  it('has as many choices as were asked for, whole and streamed', async () => {
+  it('has as many choices as requested, whole and streamed', async () => {
     const asked = { model: MODEL, n: 2, messages: [{ role: 'user' as const, content: 'Say it twice.' }] }
     const whole = await client.chat.completions.create(asked)
     expect(whole.choices.map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
@@ -167,29 +167,29 @@ describe('a paid chat call through both planes', () => {
     expect(markets.markets.some((row) => row.model.startsWith('sandbox/'))).toBe(false)
   })
 
-  it('sandbox calls are free and say so', async () => {
+  it('sandbox calls are free and marked as free', async () => {
     const { data, response } = await client.chat.completions
       .create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'free?' }] })
       .withResponse()
     expect(data.usage).toMatchObject({ cost: 0, buyer_cost_micro: 0 })
     expect(response.headers.get('x-mkt-buyer-cost-micro')).toBe('0')
     const rid = response.headers.get('x-request-id') ?? ''
-    await until('the lookup says free', 5_000, async () => (await lookUp(rid)).settlement_status === 'free')
+    await until('the look-up shows it as free', 5_000, async () => (await lookUp(rid)).settlement_status === 'free')
   })
 
-  it('needs no more than a paste of the printed curl line', async () => {
+  it('needs only a paste of the printed curl line', async () => {
     await until('the line is printed', 5_000, () => network.output().includes('/v1/chat/completions'))
     const [, key = ''] = /Authorization: Bearer (\S+?)'/.exec(network.output()) ?? []
     expect((await get('/v1/key', key)).status).toBe(200)
   })
 
-  it('has one sample buyer, whose key and whose wallet it tells', async () => {
+  it('has one sample buyer, whose key and wallet it prints', async () => {
     const { api_base_url: url, buyer_key: key, buyer_private_key } = network.sandbox
     const answer = await fetch(`${url}/v1/buyer/me`, { headers: { authorization: `Bearer ${key}` } })
     expect(await answer.json()).toMatchObject({ wallet: privateKeyToAddress(buyer_private_key).toLowerCase() })
   })
 
-  it('is paid for by a wallet with a paste of the printed lines', async () => {
+  it('is paid by a wallet with a paste of the printed lines', async () => {
     await until('the lines are printed', 5_000, () => network.output().includes('.rpc_url'))
     const { rpc_url: rpcUrl, buyer_private_key: key } = network.sandbox
     const balance = () => testChain(rpcUrl).usdcBalance(privateKeyToAddress(key))

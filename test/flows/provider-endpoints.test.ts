@@ -55,7 +55,7 @@ async function submit(buyer: string | undefined, path = '/v1/video/generations')
 
 const asked = (provider: number) => market.providers[provider]?.requests.count()
 
-/** Waits until the data plane refuses the job, which it does without asking the provider. */
+/** Waits until the data plane refuses the job, which it does without a request to the provider. */
 async function untilJobIsRefused(buyer: string): Promise<void> {
   await until('the job has no seller', 10_000, async () => (await submit(buyer)).status === 404)
 }
@@ -69,7 +69,7 @@ describe('the endpoints that a host runs', () => {
   it('decide which offers serve a chat, and an explanation says so', async () => {
     expect(await chat(key)).toEqual([200, 'marketplace', 'rt-cheap'])
     await host(CHEAP, ['embeddings', 'video'])
-    await until('the host is passed over', 10_000, async () => (await chat(key))[2] === 'rt-dear')
+    await until('the host is skipped', 10_000, async () => (await chat(key))[2] === 'rt-dear')
     const answer = await market.post('/v1/route/explain', key, { path: '/v1/chat/completions', body: CHAT })
     const { offers, excluded } = Explained.parse(await answer.json())
     expect(offers.map(({ provider }) => provider)).toEqual(['rt-dear'])
@@ -80,7 +80,7 @@ describe('the endpoints that a host runs', () => {
     await until('the host is back', 10_000, async () => (await chat(key))[2] === 'rt-cheap')
   })
 
-  it('refuse a long job up front: 404 no_sellers_for_model, and nobody is asked, nor to pay', async () => {
+  it('refuse a long job in advance: 404 no_sellers_for_model, without a request to a provider or for a payment', async () => {
     await host(DEAR, ['chat'])
     await untilJobIsRefused(key)
     const before = asked(DEAR)
@@ -95,7 +95,7 @@ describe('the endpoints that a host runs', () => {
     await host(DEAR, null)
   })
 
-  it("hold for a buyer's own keys, of calls and of jobs, before the marketplace and after it", async () => {
+  it("apply to a buyer's own keys, of calls and of jobs, before the marketplace and after it", async () => {
     const { buyerKey } = await market.user(1)
     const base_url = market.providers[OWN]?.url
     for (const model of [MODEL, null]) {
@@ -108,7 +108,7 @@ describe('the endpoints that a host runs', () => {
     // Only the fallback key is left for a job.
     expect((await submit(buyerKey)).status).toBe(202)
     await host(OWN, ['speech'])
-    await until('the own host is passed over', 10_000, async () => (await chat(buyerKey))[1] === 'marketplace')
+    await until('the own host is skipped', 10_000, async () => (await chat(buyerKey))[1] === 'marketplace')
     const before = asked(OWN)
     expect(await submit(buyerKey)).toEqual({ status: 404, code: 'no_sellers_for_model' })
     expect(asked(OWN)).toBe(before)

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => scripts?.remove())
 
 describe('the examples of the quick starts', () => {
-  it('are the blocks of the pages, letter by letter', () => {
+  it('are the blocks of the pages, character by character', () => {
     const blocks = PAGES.flatMap((page) => [...page.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, text]) => text))
     const missing = EXAMPLES.filter((name) => !blocks.includes(readFileSync(`docs/examples/${name}`, 'utf8')))
     expect(missing).toEqual([])

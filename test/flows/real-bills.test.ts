@@ -16,7 +16,7 @@ import { until } from '#test/support/run/until.ts'
 
 const SELLER_DISCOUNT = 25
 const LONG_TEXT = 'tide '.repeat(70_000)
-/** A question that can be a thousand tokens, and a search's own. */
+/** A request that can be a thousand tokens, and the request of a search. */
 const QUESTION = 'Is it so? '.repeat(200)
 /** An answer of about a hundred tokens. */
 const ANSWER = 'It is so. '.repeat(40)
@@ -70,7 +70,7 @@ function send(response: ServerResponse, body: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** The provider bills so from now on, whichever protocol it is asked in. */
+/** Sets the bill of the provider from now on, for both protocols. */
 function bills(bill: Bill): void {
   provider.answers((_request, response, { url }) => {
     if (url === '/v1/messages') sendMessage(response, bill)
@@ -129,7 +129,7 @@ beforeAll(async () => {
   network = await sharedNetwork()
   provider = await startRecordingProvider('127.0.0.73')
   const [first] = BILLS
-  if (first === undefined) throw new Error('no bill')
+  if (first === undefined) throw new Error('the body has no bill')
   bills(first)
   const models = BILLED_MODELS.map((name) => textModel(name, BILLED_FACTS[name]))
   expect(await operator('catalog.import', { source: 'test', models })).toMatchObject({
@@ -173,7 +173,7 @@ afterAll(async () => {
 describe('the bill of a provider less the discount', () => {
   const rids = new Map<string, string>()
 
-  it.each(BILLS)('is what the buyer is told: $name', async (bill) => {
+  it.each(BILLS)('is the bill that the buyer sees: $name', async (bill) => {
     bills(bill)
     const { headers, usage } = await make(bill)
     rids.set(bill.name, headers.get('x-request-id') ?? '')
@@ -208,7 +208,7 @@ describe('the bill of a provider less the discount', () => {
       })
       const booked = await call('GET', `${network.sandbox.control_plane_url}/v1/requests/${id}`, buyerKey)
       expect(await booked.json()).toMatchObject({ buyer_cost_micro: paid, list_cost_micro: list, ...looksUp })
-      // The drawer of a call on the page asks so.
+      // The drawer of a call on the page sends the same request.
       const query = 'query ($id: ID!) { request(id: $id) { buyerCostMicro listCostMicro } }'
       const drawn = await call('POST', network.sandbox.graphql_url, buyerKey, { query, variables: { id } })
       expect(await drawn.json()).toEqual({

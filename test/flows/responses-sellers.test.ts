@@ -8,13 +8,13 @@ import { sharedNetwork } from '#test/support/market/network.ts'
 import { until } from '#test/support/run/until.ts'
 import { toolLoopSuite } from '#test/support/translation/tool-loop-suite.ts'
 
-/** The provider at which the test lists the model. It has no other offer of it. */
+/** The provider at which the test lists the model. It has no other offer of the model. */
 const SELLER = 'sandbox-a'
-/** The sample provider answers for it on responses alone. */
+/** The sample provider serves this model on responses alone. */
 const MODEL = 'gpt-5-codex'
-/** Nobody sells it for less. */
+/** The lowest price of the model. */
 const DISCOUNT_PERCENT = 90
-/** Reference prices in micro-USD a token. */
+/** Reference prices in micro-USD per token. */
 const PRICE = { input: 1.25, cached: 0.125, output: 10 }
 const QUESTION = 'What is the weather in Bern?'
 const Offer = z.object({ id: z.string(), api_format: z.string() })
@@ -76,7 +76,7 @@ toolLoopSuite({
     const input = told.prompt_tokens ?? told.input_tokens ?? 0
     const output = told.completion_tokens ?? told.output_tokens ?? 0
     const inside = told.prompt_tokens_details ?? told.input_tokens_details
-    // Messages count what a cache gave beside the input, and not within it.
+    // Messages count cached tokens beside the input, and not within it.
     const cached = told.cache_read_input_tokens ?? inside?.cached_tokens ?? 0
     expect(told.buyer_cost_micro).toBe(due(wire === 'messages' ? input + cached : input, cached, output))
   },
@@ -118,7 +118,7 @@ it('a limit below the protocol’s is raised to it, held for, named and charged 
   expect(Cost.parse(usage).buyer_cost_micro).toBe(due(usage?.prompt_tokens ?? 0, 0, 16))
 })
 
-it('several answers are refused before any money, as nobody sells them', async () => {
+it('several choices are refused before any hold, because no seller supports them', async () => {
   const asked = { model: MODEL, n: 2, messages: [{ role: 'user' as const, content: 'hi' }] }
   await expect(openai.chat.completions.create(asked)).rejects.toMatchObject({ status: expect.any(Number) })
 })

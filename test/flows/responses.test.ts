@@ -9,8 +9,8 @@ import { sharedNetwork } from '#test/support/market/network.ts'
 
 const MODEL = 'gpt-5-mini'
 /**
- * The two routes of a call: to the cheapest seller, which speaks the buyers' protocol, and to a seller of the messages
- * protocol.
+ * The two routes of a call: to the lowest-priced seller, which uses the buyers' protocol, and to a seller of the
+ * messages protocol.
  */
 const WAYS = [
   ['the OpenAI protocol', { model: MODEL, provider: ['sandbox-a', 'sandbox-b', 'sandbox-c'] }],
@@ -61,7 +61,7 @@ async function refusal(path: string, body: object): Promise<readonly [number, un
 }
 
 describe('responses through the official client', () => {
-  it('are whole, with the cost in their usage and in the lookup', async () => {
+  it('are whole, with the cost in their usage and in the look-up', async () => {
     const { data, response } = await client.responses
       .create({ model: MODEL, instructions: 'Be brief.', input: 'Say hello to the market.' })
       .withResponse()
@@ -118,7 +118,7 @@ describe('responses through the official client', () => {
     expect(Asked.parse(asked?.body).messages.map(({ role }) => role)).toEqual(['user', 'assistant', result])
   })
 
-  it('are parsed into the shape that was asked for', async () => {
+  it('are parsed into the requested shape', async () => {
     const shape = z.object({ city: z.string(), degrees: z.number() })
     const answer = await client.responses.parse({
       model: MODEL,
@@ -140,7 +140,7 @@ describe('responses through the official client', () => {
   })
 
   it.each(['sandbox/tool-call-whole', 'sandbox/tool-call-crumbs', 'sandbox/tool-call-missing-index'])(
-    'give the input of a call by %s the same, streamed and whole',
+    'have the same input of a call by %s, streamed and whole',
     async (model) => {
       const request = { model, input: 'Use the weather tool for Rome.', tools: [TOOL] }
       const streamed = await client.responses.stream(request).finalResponse()
@@ -153,7 +153,7 @@ describe('responses through the official client', () => {
     },
   )
 
-  it('end as incomplete at their limit, and as failed where the provider breaks', async () => {
+  it('end as incomplete at their limit, and as failed where the provider breaks off', async () => {
     const short = await client.responses.create({ model: MODEL, input: 'Tell me a long story.', max_output_tokens: 3 })
     expect([short.status, short.incomplete_details?.reason]).toEqual(['incomplete', 'max_output_tokens'])
     const broken = await client.responses.stream({ model: 'sandbox/cut-mid-stream', input: 'Go on.' }).finalResponse()
@@ -163,7 +163,7 @@ describe('responses through the official client', () => {
     })
   })
 
-  it('are refused by name where they build on what is not kept', async () => {
+  it('are refused by name when they refer to state that is not stored', async () => {
     await expect(
       client.responses.create({ model: MODEL, input: 'x', previous_response_id: 'resp_1' }),
     ).rejects.toMatchObject({ status: 400, code: 'invalid_request', param: 'previous_response_id' })
@@ -172,7 +172,7 @@ describe('responses through the official client', () => {
 })
 
 describe('completions through the official client', () => {
-  it.each(WAYS)('go on from one prompt, whole and streamed, by %s', async (_name, way) => {
+  it.each(WAYS)('continue one prompt, whole and streamed, by %s', async (_name, way) => {
     const prompt = 'Once upon a time'
     const { data, response } = await client.completions.create({ ...way, prompt, max_tokens: 40 }).withResponse()
     expect([data.object, data.choices.length]).toEqual(['text_completion', 1])
@@ -192,7 +192,7 @@ describe('completions through the official client', () => {
     expect(usages.map((usage) => Priced.parse(usage).buyer_cost_micro)).toHaveLength(1)
   })
 
-  it('answer several prompts each, on models that are sold with it, and say so of others', async () => {
+  it('answer several prompts each, on models that are sold with that feature, and are refused on others', async () => {
     const prompt = ['the first of two', 'the second of two']
     const whole = await client.completions.create({ model: 'sandbox/echo', prompt, n: 2, max_tokens: 20 })
     expect(whole.choices.map(({ index, text }) => [index, text])).toEqual([
@@ -260,7 +260,7 @@ describe('completions through the official client', () => {
     expect([texts, ends, costs.length]).toEqual([data.choices.map(({ text }) => text), [0, 1, 2], 1])
   })
 
-  it('answer each prompt of a chat model as often as asked, at most so many in all', async () => {
+  it('answer each prompt of a chat model as often as requested, up to a limit in all', async () => {
     const asked = { ...WAYS[0][1], prompt: ['one each', 'two each'], n: 2, max_tokens: 20 }
     const { choices } = await client.completions.create(asked)
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
@@ -307,12 +307,12 @@ describe.each(ASKS)('routing on %s', (path, body) => {
     expect((await post(path, { ...body, providers_blocked: [] })).status).toBe(200)
   })
 
-  it('refuses what it cannot read', async () => {
+  it('refuses unreadable values', async () => {
     expect(await refusal(path, { ...body, providers_blocked: {} })).toEqual([400, 'invalid_request'])
     expect(await refusal(path, { ...body, min_discount_pct: 101 })).toEqual([400, 'invalid_minimum_discount'])
   })
 
-  it('applies the strictest floor, and names the best discount where none qualifies', async () => {
+  it('applies the strictest floor, and names the best discount when no offer meets it', async () => {
     const answer = await post(`/min1${path}`, { ...body, min_discount_pct: 5 }, { 'x-min-discount': '99' })
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({
@@ -320,7 +320,7 @@ describe.each(ASKS)('routing on %s', (path, body) => {
     })
   })
 
-  it('knows the model, and forwards nothing of ours', async () => {
+  it('knows the model, and forwards no member of the market', async () => {
     expect(await refusal(path, { ...body, model: 'no-such-model' })).toEqual([400, 'unknown_model'])
     const ours = {
       provider_order: ['openai'],
@@ -336,7 +336,7 @@ describe.each(ASKS)('routing on %s', (path, body) => {
     for (const name of Object.keys(ours)) expect(JSON.stringify(asked)).not.toContain(name)
   })
 
-  it('needs a key, and offers to be paid without one', async () => {
+  it('needs a key, and offers payment without one', async () => {
     const answer = await fetch(network.sandbox.api_base_url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -14,7 +14,7 @@ afterAll(() => market?.stop())
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
 type Ask = { fields?: object; headers?: Record<string, string>; path?: string; key?: string }
 
-/** Makes a call and answers its server, or the code of its refusal. */
+/** Makes a call and returns its server, or the code of its refusal. */
 async function ask({ fields = {}, headers = {}, path = '/v1/chat/completions', key }: Ask = {}) {
   const answer = await market.post(path, key ?? market.network.sandbox.buyer_key, { ...GOOD, ...fields }, headers)
   const Refusal = z.object({ error: z.object({ code: z.string() }).loose() })
@@ -36,12 +36,12 @@ const code = async (asked: Ask) => {
 }
 
 describe('routing parameters', () => {
-  it('the cheapest trusted offer is the default; untrusted ones by the request', async () => {
+  it('the lowest-priced trusted offer is the default; untrusted offers by request only', async () => {
     expect(await by({})).toBe('rt-cheap')
     expect(await by({ fields: { allow_untrusted: true } })).toBe('rt-shady')
   })
 
-  it('providers that are all unknown are refused with their names and the supported ones', async () => {
+  it('a list of unknown providers is refused with their names and the supported ones', async () => {
     for (const provider of ['nope', ['nope', 'nada'], { only: ['nope'] }]) {
       const { status, error } = await ask({ fields: { provider } })
       expect([status, error?.code]).toEqual([400, 'unsupported_provider'])
@@ -90,7 +90,7 @@ describe('routing parameters', () => {
     expect(await code({ fields: both })).toEqual([503, 'no_healthy_sellers'])
   })
 
-  it('an order moves what has passed, and only that', async () => {
+  it('an order moves only offers that pass the filters', async () => {
     expect(await by({ fields: { provider_order: ['nope', 'rt-shady', 'rt-dear'] } })).toBe('rt-dear')
     expect(await by({ fields: { provider: { order: ['rt-dear'], allow_fallbacks: false } } })).toBe('rt-dear')
     const names = Array.from({ length: 10_000 }, () => 'x')
@@ -106,7 +106,7 @@ describe('routing parameters', () => {
     ])
   })
 
-  it('nothing of ours reaches a provider, retired ceilings are ignored', async () => {
+  it('no member of the market reaches a provider, and retired ceilings are ignored', async () => {
     const ours = {
       provider: ['rt-cheap'],
       provider_url: market.hosts[0],
@@ -171,7 +171,7 @@ describe('routing parameters', () => {
     expect(body).not.toHaveProperty('use_beam_search')
   })
 
-  it('an input that no tokeniser could make fit is refused with numbers, before any provider', async () => {
+  it('an input that is too long for every tokeniser is refused with numbers, before any provider', async () => {
     const before = market.providers[0]?.requests.list().length
     const messages = [{ role: 'user', content: 'x'.repeat(8_000 * 128) }]
     const { status, error } = await ask({ fields: { messages } })
@@ -259,7 +259,7 @@ describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {
     expect(await wish(asked)).toEqual(expected)
   })
 
-  it('knows a provider by its address, and forwards nothing of ours', async () => {
+  it('knows a provider by its address, and forwards no member of the market', async () => {
     const url = market.providers[1]?.url
     const fields = { provider: market.hosts[1], provider_url: url, provider_base_url: url, providers_blocked: ['nope'] }
     const rest = {
@@ -276,7 +276,7 @@ describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {
 })
 
 describe('explaining', () => {
-  it('shows the offers in order with an estimate, and why each other one is passed over, and holds nothing', async () => {
+  it('shows the offers in order with an estimate, and why each other offer is skipped, without a hold', async () => {
     const key = (await market.user(1)).buyerKey
     const before = market.providers.map(({ requests }) => requests.list().length)
     const answer = await market.post('/v1/route/explain', key, { path: '/v1/chat/completions', body: GOOD })
@@ -296,7 +296,7 @@ describe('explaining', () => {
     expect(await me.json()).toMatchObject({ data: { spendable_usdc: '1000000' } })
   })
 
-  it('shows the refusal that the call would get, on every text wire in its own words', async () => {
+  it('shows the refusal that the call would get, on every text wire in its own form', async () => {
     const refused = Explained.parse(
       (await explain({ providers_blocked: ['rt-cheap', 'rt-dear'] }, '/min95/v1/chat/completions')).body,
     )
@@ -320,7 +320,7 @@ describe('explaining', () => {
     expect(await prompts(['hi', 'ho', 'he'])).toEqual({ endpoint: 'chat', hold_micro: one.hold_micro * 3 })
   })
 
-  it('refuses what the call would be refused with before routing, and paths that sell nothing', async () => {
+  it('refuses calls that would be refused before routing, and paths that sell nothing', async () => {
     expect((await explain({ model: 'nope' })).body).toMatchObject({ error: { code: 'unknown_model' } })
     expect((await explain({ messages: 5 })).status).toBe(400)
     for (const path of ['/v1/models', '/v1/audio/transcriptions', '/nope', '/min5/v1/embeddings']) {
@@ -334,7 +334,7 @@ describe('explaining', () => {
     expect(stranger.status).toBe(401)
   })
 
-  it('keeps the same record for every call in its lookup, at both stages of it', async () => {
+  it('keeps the same record for every call in its look-up, before and after the booking', async () => {
     const { rid } = await ask()
     const look = async (path: string) => {
       const answer = await fetch(market.network.sandbox.api_base_url + path, {
@@ -359,7 +359,7 @@ describe('session affinity', () => {
   const turn = (fields: object, headers: Record<string, string> = {}) =>
     ask({ fields: { messages, max_tokens: 5, ...fields }, headers })
 
-  it('keeps a conversation with the seller who has it cached while that costs least, says so, and can be off', async () => {
+  it('keeps a conversation with the seller who has it cached while that costs least, shows so, and can be switched off', async () => {
     const session = { session_id: 'talk-1' }
     for (let call = 0; call < 4; call++) expect((await turn({ ...session, provider: 'rt-dear' })).by).toBe('rt-dear')
     const asked = { ...GOOD, messages, max_tokens: 5, ...session }
@@ -381,8 +381,8 @@ describe('session affinity', () => {
   })
 })
 
-describe('what anybody may read of the market', () => {
-  it('tells who sells by an alias only: no wallet, account, credential or key', async () => {
+describe('the public data of the market', () => {
+  it('names sellers by an alias only: no wallet, account, credential or key', async () => {
     expect((await ask()).status).toBe(200)
     const { api_base_url: url } = market.network.sandbox
     for (const path of [

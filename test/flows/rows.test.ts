@@ -92,7 +92,7 @@ function pathsOf({ path, floorBehind: behind }: Row): string[] {
 
 const PATHS = SURFACE_ROWS.flatMap((row) => pathsOf(row).map((path) => ({ path, row })))
 
-/** All methods that the rows of a path take. A path of its own may look like one of a row with a parameter. */
+/** All methods that the rows of a path accept. A path of its own may look like one of a row with a parameter. */
 function methodsAt(path: string): string[] {
   const rows = PATHS.filter((each) => each.path === path || shapeOf(each).test(path)).map(({ row }) => row)
   const there = new Set<string>(rows.flatMap(({ methods }) => methods))
@@ -104,7 +104,7 @@ function shapeOf({ path }: { readonly path: string }): RegExp {
 }
 
 describe('each path of the rows', () => {
-  it('answers its methods, and others with 405, the methods and the words of its row', async () => {
+  it('answers its methods, and others with 405, the list of methods and the error format of its row', async () => {
     for (const { path, row } of PATHS) {
       const host = row.host === 'base' ? SITE : API
       const allow = [...methodsAt(path), 'OPTIONS'].join(', ')
@@ -120,7 +120,7 @@ describe('each path of the rows', () => {
     }
   })
 
-  it('is answered on its own host alone, and on any host that is neither', async () => {
+  it('is answered only on its own host, and on any host that is neither', async () => {
     for (const { path, row } of PATHS) {
       for (const method of METHODS) {
         for (const [host, own] of [
@@ -155,7 +155,7 @@ describe('each path of the rows', () => {
   })
 })
 
-it('a path of the control plane is passed on where there is one, and is nothing where there is none', async () => {
+it('a path of the control plane is forwarded where there is one, and is 404 where there is none', async () => {
   for (const { prefix } of CONTROL_PREFIXES) {
     // The root leads a person to the docs.
     expect([prefix, (await ask('GET', prefix, API)).status]).toEqual([prefix, prefix === '/' ? 302 : 404])
@@ -172,7 +172,7 @@ it('a path of the control plane is passed on where there is one, and is nothing 
   }
 })
 
-it('a path that no row has is 404 in the words of the rows beside it, whatever its body', async () => {
+it('a path without a row is 404 in the error format of the rows beside it, whatever its body', async () => {
   const whole = new URL(network.sandbox.api_base_url)
   for (const [path, isMessages] of [
     ['/v1/nothing', false],
@@ -195,7 +195,7 @@ it.each([
   ['/compat/messages', '/compat/v1/messages'],
   ['/compat/v1/chat/completions', undefined],
   [`/v1/${'v1/'.repeat(100)}chat/completions`, undefined],
-])('%s, as a client asks whose base URL is wrong, is told the path that it meant: %s', async (path, meant) => {
+])('%s, as requested by a client with a wrong base URL, gets the name of the right path: %s', async (path, meant) => {
   const { status, text } = await ask('POST', path, 'other.example')
   const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(JSON.parse(text))
   const usual = 'There is nothing here.'
@@ -210,7 +210,7 @@ describe('a challenge', () => {
     [API, '/min0/v1/responses'],
     [API, '/v1/embeddings'],
     [SITE, '/api/inference/v1/chat/completions'],
-  ])('names the URL that was asked for: %s%s', async (host, path) => {
+  ])('names the requested URL: %s%s', async (host, path) => {
     const { status, text } = await ask('POST', path, host)
     const { resource } = z.object({ resource: z.object({ url: z.string() }) }).parse(JSON.parse(text))
     expect([status, resource.url]).toEqual([402, `http://${host}${path}`])
@@ -218,7 +218,7 @@ describe('a challenge', () => {
 })
 
 describe('the models of the messages wire', () => {
-  it('want a buyer key, in either header, as all of /compat does', async () => {
+  it('need a buyer key, in either header, like all of /compat', async () => {
     const { api_base_url: origin, buyer_key: buyer, seller_key: seller } = network.sandbox
     for (const path of ['/compat/v1/models', '/compat/v1/models/claude-sonnet-4.5']) {
       const statusWith = async (headers: Record<string, string>) => {

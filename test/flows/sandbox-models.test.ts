@@ -66,7 +66,7 @@ const ENDS: readonly (readonly [model: string, status: number])[] = [
 
 /** Behaviours that only whole answers have. */
 const WHOLE_ONLY: ReadonlySet<string> = new Set(['length-lie', 'gzip-bomb'])
-/** The status of an attempt that backs its offer off at once, which leaves no offer for the next call. */
+/** The status of an attempt that backs its offer off at once, so that the next call has no offer. */
 const BACKED_OFF = 404
 
 const Refusal = z.looseObject({ error: z.looseObject({ message: z.string() }), request_id: z.string() })
@@ -100,7 +100,7 @@ describe.each(SELLERS)('sandbox models of %s', (seller) => {
     },
   )
 
-  it('a stream that is cut ends with an error event and says what the delivered part costs', async () => {
+  it('a stream that is cut ends with an error event and states the cost of the delivered part', async () => {
     const answer = await ask('/compat/v1/messages', seller, { model: 'sandbox/cut-mid-stream', stream: true })
     const text = await answer.text()
     expect(text).toContain('event: content_block_delta')
@@ -128,10 +128,10 @@ describe('keys with limits on the messages wire', () => {
     return z.looseObject({ key: z.string() }).parse(await made.json()).key
   }
 
-  /** Asks until the answer is no 401. A new key may take a moment to be known. */
+  /** Polls until the answer is not a 401. A new key may take a moment to be known. */
   async function answerTo(key: string): Promise<Response> {
     let answer: Response | undefined
-    await until('the key is known', 5_000, async () => {
+    await until('the data plane knows the key', 5_000, async () => {
       answer = await fetch(`${network.sandbox.api_base_url}/compat/v1/messages`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-api-key': key },
@@ -139,7 +139,7 @@ describe('keys with limits on the messages wire', () => {
       })
       return answer.status !== 401
     })
-    if (answer === undefined) throw new Error('no answer')
+    if (answer === undefined) throw new Error('there is no answer')
     return answer
   }
 

@@ -87,7 +87,7 @@ it(
         .map((line) => line.split(','))
         .filter((cells) => cells[3] === id)
         .reduce((sum, cells) => sum + Number(cells[10]), 0)
-    await until('every sale is booked, and the cap says the same', 10_000, async () => {
+    await until('every sale is booked, and the cap agrees', 10_000, async () => {
       const csv = (await ask('GET', '/v1/seller/usage/export', sandbox.seller_key)).text
       const paid = await paidBy(csv)
       const { cap_daily_usd, cap_daily_remaining_usd } = await shown()

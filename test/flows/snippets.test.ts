@@ -83,7 +83,7 @@ describe('the snippets of docs/snippets.md', () => {
     '$title',
     async (snippet) => {
       const printed = await runSnippet(snippet)
-      expect(PRINTS[snippet.title], `what ${snippet.title} prints`).toBeDefined()
+      expect(PRINTS[snippet.title], `the output of ${snippet.title}`).toBeDefined()
       expect(printed).toMatch(PRINTS[snippet.title] ?? /./)
     },
     RUN_MS,
@@ -98,7 +98,7 @@ describe('the snippets of docs/snippets.md', () => {
     expect(said).not.toBe('')
   })
 
-  it('are all that is expected', () => {
+  it('are all expected snippets', () => {
     expect(new Set(runnable.map(({ title }) => title))).toEqual(new Set(Object.keys(PRINTS)))
     expect(files).toHaveLength(1)
   })

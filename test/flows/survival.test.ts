@@ -96,7 +96,7 @@ describe('the market survives', () => {
     expect(await checkLedger()).not.toContain('BREACH')
   })
 
-  it('a revoked key within five seconds', async () => {
+  it('a revoked key stops within five seconds', async () => {
     const created = await control('/v1/buyer/keys', {
       method: 'POST',
       key: network.sandbox.buyer_key,
@@ -122,9 +122,9 @@ describe('the market survives', () => {
     )
   })
 
-  it('a new offer by each door, each routed to within a second', async () => {
-    // Nobody else sells these three models at the named provider with such a discount. So the new offer is the
-    // cheapest.
+  it('a new offer by each door is routed to within a second', async () => {
+    // No other seller has these three models at the named provider with such a discount, so the new offer has the
+    // lowest price.
     const { providers } = z
       .object({ providers: z.array(z.object({ id: z.string(), base_url: z.string() })) })
       .parse((await control('/v1/providers', { key: network.sandbox.buyer_key })).body)
@@ -174,7 +174,7 @@ describe('the market survives', () => {
     }
   })
 
-  it('the death of the cheapest provider: the next one answers and the buyer sees no error', async () => {
+  it('the death of the lowest-priced provider: the next one answers and the buyer sees no error', async () => {
     const first = await ask()
     const pid =
       network.sandbox.pids[`provider_${first.family?.replace('-', '_')}`] ?? network.sandbox.pids[String(first.family)]
@@ -182,10 +182,10 @@ describe('the market survives', () => {
     process.kill(pid!, 'SIGKILL')
     const after = await Promise.all(Array.from({ length: 20 }, () => ask()))
     for (const answer of after) expect(answer.family).not.toBe(first.family)
-    await until('the dead one is no longer tried first', 10_000, async () => (await ask()).attempts === 1)
+    await until('the dead provider is no longer tried first', 10_000, async () => (await ask()).attempts === 1)
   })
 
-  it('the loss of the control plane: chat goes on, its own paths say 503', async () => {
+  it('the loss of the control plane: chat goes on, and its own paths answer 503', async () => {
     const pid = network.sandbox.pids['control_plane']!
     process.kill(pid, 'SIGSTOP')
     try {
@@ -195,8 +195,8 @@ describe('the market survives', () => {
     }
   })
 
-  it('a restart of everything, with balances kept', async () => {
-    await until('all is posted', 20_000, async () => {
+  it('a restart of every process, with balances kept', async () => {
+    await until('every event is posted', 20_000, async () => {
       const first = await balance()
       return first === (await balance())
     })
@@ -220,11 +220,11 @@ describe('the market survives', () => {
       10_000,
       async () => before - (await balance()) === BigInt(charge),
     )
-    // A call that ended is not ended again by the process that inherits its journal.
+    // A call that has ended is not ended again by the process that inherits its journal.
     expect(await countConflicts()).toBe(0)
   })
 
-  it('the death of the control plane under an open page, which tells of it and recovers by itself', async () => {
+  it('the death of the control plane under an open page, which shows it and recovers by itself', async () => {
     const { dashboard_url: url, buyer_key: key } = network.sandbox
     const { context, page } = await openPerson(browser, { url, key })
     await page.goto(`${url}/buyer/credit`)
@@ -233,7 +233,7 @@ describe('the market survives', () => {
     await page.getByText('Reconnecting', { exact: true }).waitFor({ timeout: PAGE_MS })
     expect(await page.getByText('To spend').isVisible()).toBe(true)
     await page.getByText('Live', { exact: true }).waitFor({ timeout: PAGE_MS })
-    // The page goes on reading, with nobody's help.
+    // The page goes on reading without a reload.
     const shown = () => page.getByText('To spend').locator('xpath=following-sibling::dd[1]/span').getAttribute('title')
     const before = await shown()
     await ask()
@@ -241,7 +241,7 @@ describe('the market survives', () => {
     await context.close()
   })
 
-  it('a top-up from the page: a wallet signs, the market brings it to the chain, and the credit is there', async () => {
+  it('a top-up from the page: a wallet signs, the market sends the deposit to the chain, and the credit arrives', async () => {
     const { dashboard_url: url, buyer_key: key, buyer_private_key } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url, key })
     await openWallet(context, privateKeyToAccount(buyer_private_key))
@@ -281,7 +281,7 @@ async function spend(key: Hex, amount: bigint): Promise<void> {
   await wallet.writeContract({ address: network.sandbox.usdc_address, abi, functionName: 'transfer', args })
 }
 
-/** Reads a stream to its end, or leaves it after so many chunks. */
+/** Reads a stream to its end, or disconnects after this many chunks. */
 async function streamed(model: string, leaveAfter: number | undefined): Promise<void> {
   const stream = await openai().chat.completions.create({
     model,

@@ -12,12 +12,12 @@ import { Adapted, ASKED, at, City, SELLERS } from '#test/support/translation/ask
 import { customTools } from '#test/support/translation/custom-tools.ts'
 import { messageBlocks } from '#test/support/translation/message-blocks.ts'
 
-/** The first two take a schema themselves, the others give their answer by a tool. */
+/** The first two accept a schema themselves, the others give their answer by a tool. */
 const MODELS = ['gpt-5-mini', 'claude-sonnet-4.5', 'nova-pro-v1', 'claude-3.7-sonnet']
-/** A model that takes neither. */
+/** A model that supports neither. */
 const UNABLE = 'phi-4'
 const CASES = MODELS.flatMap((model) => SELLERS.map((provider) => ({ model, provider }))).filter(
-  // Nobody sells this model by the messages protocol.
+  // No seller has this model in the messages protocol.
   ({ model, provider }) => model !== 'nova-pro-v1' || provider === SELLERS[0],
 )
 
@@ -52,7 +52,7 @@ describe.each(CASES)('$model at $provider', ({ model, provider }) => {
     expect(JSON.parse(choices[0]?.message.content ?? '')).toBeTypeOf('object')
   })
 
-  it('calls a tool of the buyer where it is asked to, and answers by the schema where not', async () => {
+  it('calls a tool of the buyer when it is told to, and answers by the schema otherwise', async () => {
     const parameters = { type: 'object', properties: { place: { type: 'string' } } }
     const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }]
     const forced = { type: 'function' as const, function: { name: 'get_weather' } }
@@ -86,7 +86,7 @@ describe.each(CASES)('$model at $provider', ({ model, provider }) => {
     expect(City.parse(JSON.parse(streamed))).toBeDefined()
   })
 
-  it('takes the format of the beta under its name', async () => {
+  it('accepts the format of the beta under its name', async () => {
     const schema = z.toJSONSchema(City)
     const ask = at(provider, {
       model,
@@ -99,8 +99,8 @@ describe.each(CASES)('$model at $provider', ({ model, provider }) => {
   })
 })
 
-describe('what was adapted', () => {
-  it('stands in the body, whole and streamed, on every wire', async () => {
+describe('the names of adapted members', () => {
+  it('are in the body, whole and streamed, on every wire', async () => {
     const format = zodResponseFormat(City, 'city')
     const base = { model: 'nova-pro-v1', max_tokens: 400 }
     const chat = { ...base, messages: ASKED, response_format: format, seed: 5 }
@@ -131,8 +131,8 @@ describe('what was adapted', () => {
   })
 })
 
-describe('a model that can neither take a schema nor call a tool', () => {
-  it('is refused, and nothing is dropped', async () => {
+describe('a model that can neither follow a schema nor call a tool', () => {
+  it('is refused, and no member is dropped', async () => {
     const chat = { model: UNABLE, messages: ASKED, response_format: zodResponseFormat(City, 'city') }
     await expect(chats.chat.completions.create(chat)).rejects.toMatchObject({
       status: 400,
@@ -151,8 +151,8 @@ describe('a model that can neither take a schema nor call a tool', () => {
   })
 })
 
-describe('tools that a provider cannot take', () => {
-  it.each(SELLERS)('take their choice along, at %s', async (provider) => {
+describe('tools that a provider cannot run', () => {
+  it.each(SELLERS)('are left out together with their choice, at %s', async (provider) => {
     const hosted = { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }
     const ask = at(provider, { model: 'gpt-5-mini', messages: ASKED, max_tokens: 50, parallel_tool_calls: false })
     Object.assign(ask, hosted)
@@ -163,7 +163,7 @@ describe('tools that a provider cannot take', () => {
       expect(adapted).toContain(name)
   })
 
-  it.each(SELLERS)('of the messages protocol take their choice along, at %s', async (provider) => {
+  it.each(SELLERS)('of the messages protocol are left out together with their choice, at %s', async (provider) => {
     const ask = at(provider, {
       model: 'gpt-5-mini',
       messages: ASKED,
@@ -195,7 +195,7 @@ describe.each(['gpt-5-mini', 'claude-3.7-sonnet'])('the AI SDK with %s', (model)
     expect(City.parse(output)).toBeDefined()
   })
 
-  it('has its tool called, and goes on with what it answered', async () => {
+  it('has its tool called, and continues with the result', async () => {
     const weather = tool({
       description: 'The weather of a place.',
       inputSchema: z.object({ place: z.string() }),
@@ -208,7 +208,7 @@ describe.each(['gpt-5-mini', 'claude-3.7-sonnet'])('the AI SDK with %s', (model)
   })
 })
 
-it('never loses the sound of a chat: a seller whose protocol has none is not asked', async () => {
+it('never loses the sound of a chat: a seller whose protocol has no sound is skipped', async () => {
   const sound = { type: 'input_audio' as const, input_audio: { data: 'AA==', format: 'wav' as const } }
   const ask = (provider: string) =>
     chats.chat.completions.create(

@@ -59,7 +59,7 @@ function call(method: string, path: string, key?: string, body?: object): Promis
   })
 }
 
-/** The JSON answer of a read, which has to be as the description says. */
+/** The JSON answer of a read, which must agree with its description. */
 async function read(path: string, key?: string): Promise<unknown> {
   const answer = await call('GET', path, key)
   const { status, headers } = answer
@@ -102,8 +102,8 @@ afterAll(async () => {
   await network?.remove()
 })
 
-describe('the prices of what is not sold by the token', () => {
-  it('stand in market rows, in micro-USD and in US dollars', async () => {
+describe('prices per units other than the token', () => {
+  it('are in market rows, in micro-USD and in US dollars', async () => {
     for (const name of NAMES) {
       const { unit, micro, direct: reference } = MAIN[name]
       const row = {
@@ -129,7 +129,7 @@ describe('the prices of what is not sold by the token', () => {
           best_input_per_1m: inDollars(tokens(name).input),
           best_media_unit_price: inDollars(micro),
           direct_media_unit_price: inDollars(reference),
-          // Either list has dollars.
+          // Both lists have dollars.
           best_unit_prices: effective(name),
           providers: [expect.objectContaining({ best_media_unit_price: inDollars(micro) })],
           providerBreakdown: [expect.objectContaining({ best_media_unit_price: inDollars(micro) })],
@@ -138,7 +138,7 @@ describe('the prices of what is not sold by the token', () => {
     }
   })
 
-  it('stand in books and beside the model itself', async () => {
+  it('are in order books and beside the model itself', async () => {
     for (const name of NAMES) {
       const { unit, micro, direct: reference } = MAIN[name]
       expect(await read(`/api/markets/${name}`)).toMatchObject({
@@ -159,7 +159,7 @@ describe('the prices of what is not sold by the token', () => {
     }
   })
 
-  it('stand in the price list by the names of their units, and in the catalogue as texts', async () => {
+  it('are in the price list under the names of their units, and in the catalogue as texts', async () => {
     const Prices = z.object({
       models: z.array(
         z.object({ model: z.string(), providers: z.array(z.object({ pricing: z.record(z.string(), z.unknown()) })) }),
@@ -188,7 +188,7 @@ describe('the prices of what is not sold by the token', () => {
 })
 
 describe('the same prices', () => {
-  it('stand on GraphQL and tRPC', async () => {
+  it('are the same on GraphQL and tRPC', async () => {
     const query = `query ($model: ID!) {
       market(model: $model) {
         mediaUnit bestMediaUnitPrice
@@ -224,7 +224,7 @@ describe('the same prices', () => {
     }
   })
 
-  it('stand in the seller’s own records of its offers', async () => {
+  it('are in the seller’s own records of its offers', async () => {
     const { items } = z
       .object({ items: z.array(z.looseObject({ model: z.string() })) })
       .parse(await read('/v1/seller/offers', sellerKey))
@@ -242,7 +242,7 @@ describe('the same prices', () => {
     }
   })
 
-  it('are for people at the command line', async () => {
+  it('are readable at the command line', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'market-units-'))
     const env = { MARKET_HOME: network.home, MARKET_CONFIG_DIR: folder, MARKET_SELLER_KEY: sellerKey }
     try {
@@ -267,7 +267,7 @@ describe('the same prices', () => {
   })
 })
 
-describe('what calls used of them', () => {
+describe('the usage of calls in these units', () => {
   let ids: string[]
   let buyerKey: string
 
@@ -302,7 +302,7 @@ describe('what calls used of them', () => {
     })
   })
 
-  it('stands in the look-up of each call, whichever plane answers', async () => {
+  it('is in the look-up of each call, at either plane', async () => {
     for (const [at, { name, units, paid, list }] of SOLD.entries()) {
       const whole = { ...NONE, ...units, model: name, buyer_cost_micro: paid, list_cost_micro: list }
       expect(await read(`/v1/requests/${ids[at]}`, buyerKey)).toMatchObject(whole)
@@ -373,7 +373,7 @@ describe('what calls used of them', () => {
     expect(rows.reduce((sum, row) => sum + Number(row['seller_earned_micro']), 0)).toBe(earned(SOLD))
   })
 
-  it('stands among the latest trades', async () => {
+  it('is among the latest trades', async () => {
     const { items } = z
       .object({ items: z.array(z.looseObject({ model: z.string(), images: z.number() })) })
       .parse(await read('/api/markets/feed?limit=100'))

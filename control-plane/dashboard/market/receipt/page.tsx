@@ -1,9 +1,11 @@
 import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormEvent, ReactNode } from 'react'
 import { useState } from 'react'
+import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
-import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { chatCurlOf, curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { BuyerReceiptDocument } from '#control-plane/dashboard/data/documents/buyer-receipt.ts'
+import { PublicApiDocument } from '#control-plane/dashboard/data/documents/public-api.ts'
 import { PublicReceiptDocument } from '#control-plane/dashboard/data/documents/public-receipt.ts'
 import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -53,6 +55,14 @@ function Question({ id }: { readonly id: string | undefined }) {
   )
 }
 
+/** A call whose answer shows its head. */
+function FirstCall() {
+  const { data } = useScreen(PublicApiDocument, {})
+  if (data?.service == null) return null
+  const call = chatCurlOf(apiUrlHere(data.service.apiBaseUrl), { model: 'gpt-5-mini', prompt: 'Say hello.' })
+  return <Code label="Find the request ID" text={`${call.replace('curl ', 'curl -si ')} | grep -i x-request-id`} />
+}
+
 function HowTo() {
   return (
     <Card title="Find a receipt">
@@ -60,10 +70,7 @@ function HowTo() {
         <p>
           Each answer has its request ID in the header <code>x-request-id</code>.
         </p>
-        <Code
-          label="Find the request ID"
-          text={`curl -si ${location.origin}/v1/chat/completions -H "Authorization: Bearer $MARKET_KEY" -H 'Content-Type: application/json' -d '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}' | grep -i x-request-id`}
-        />
+        <FirstCall />
         <p className="muted">
           Receipts of calls on credit are visible to their buyer only. Receipts of calls paid by wallet are visible to
           anyone with the ID, without the prompt and the answer.

@@ -62,7 +62,7 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
 
 async function runSnippet({ language, text }: Snippet): Promise<string> {
   const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
-  const environment = { HOME: scripts.path, MARKET_URL: url, BUYER_KEY: key }
+  const environment = { HOME: scripts.path, MARKET_URL: url, MARKET_KEY: key }
   if (language === 'sh') return scripts.run('bash', ['-euo', 'pipefail', '-c', text], environment)
   await scripts.write('snippet.mts', text)
   return scripts.run(process.execPath, ['--import', 'tsx', 'snippet.mts'], environment)
@@ -91,7 +91,7 @@ describe('the snippets of docs/snippets.md', () => {
 
   it.each(files)('$title', async ({ text }) => {
     const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
-    const filled = text.replaceAll('{env:MARKET_URL}', url).replaceAll('{env:BUYER_KEY}', key)
+    const filled = text.replaceAll('{env:MARKET_URL}', url).replaceAll('{env:MARKET_KEY}', key)
     const { provider, model } = Configuration.parse(JSON.parse(filled))
     const market = createOpenAICompatible({ name: 'market', ...provider.market.options })
     const { text: said } = await generateText({ model: market(model.slice('market/'.length)), prompt: 'Say hello.' })

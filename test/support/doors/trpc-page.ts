@@ -10,8 +10,8 @@ JSON. The key goes in \`Authorization: Bearer …\`: a buyer's, a seller's or a 
 our code as \`errorCode\` ([errors.md](errors.md)). Procedures that make something take \`Idempotency-Key\`.
 
 \`\`\`sh
-curl -s "$MARKET/trpc/buyer.me" -H "Authorization: Bearer $BUYER_KEY"
-curl -s "$MARKET/trpc/preferences.put" -H "Authorization: Bearer $BUYER_KEY" \\
+curl -s "$MARKET_URL/trpc/buyer.me" -H "Authorization: Bearer $MARKET_KEY"
+curl -s "$MARKET_URL/trpc/preferences.put" -H "Authorization: Bearer $MARKET_KEY" \\
   -H 'Content-Type: application/json' -d '{"minDiscountPct":10}'
 \`\`\`
 

@@ -62,7 +62,7 @@ const WORKSPACE: Json = {
   name: 'X-Mkt-Workspace',
   in: 'header',
   required: false,
-  description: 'With a session: the workspace to act in, in place of the accounts of the wallet.',
+  description: 'With a session: the workspace to act in, instead of the accounts of the wallet.',
   schema: { type: 'string' },
 }
 
@@ -103,7 +103,7 @@ function keyParameter(isRequired: boolean): Json {
     name: 'Idempotency-Key',
     in: 'header',
     required: isRequired,
-    description: 'Repeating a request with its key within 24 hours gives the stored answer.',
+    description: 'A repeat of the request with its key within 24 hours gets the stored answer.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
     example: 'a-name-of-your-own-for-this-request',
   }
@@ -120,7 +120,7 @@ function goodAnswer(components: Components, row: RestRow): Json {
   if (row.output instanceof z.ZodNever) return {}
   const names = ['x-request-id', ...(row.isPublic ? [] : LIMIT_HEADERS)]
   if (as === 'redirect') {
-    return { 302: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }
+    return { 302: { description: 'A redirect to the file.', headers: headersNamed([...names, 'location']) } }
   }
   const headers = headersNamed(names)
   if (as === 'file') {

@@ -21,7 +21,7 @@ const FLOOR: Json = {
   name: 'floor',
   in: 'path',
   required: true,
-  description: 'The smallest discount that will do, in whole per cent.',
+  description: 'The minimum discount, in whole percent.',
   schema: { type: 'integer', minimum: 0, maximum: 100 },
   example: 10,
 }
@@ -35,7 +35,7 @@ function withFloor({ path, method, summary, floorExample }: DataRoute, operation
     operation: {
       ...withoutPayment(operation),
       operationId: `${String(operation['operationId'])}.floor`,
-      summary: `${summary}, at a smallest discount`,
+      summary: `${summary}, with a minimum discount`,
       parameters: [floorExample === undefined ? FLOOR : { ...FLOOR, example: floorExample }, ...parameters],
     },
   }

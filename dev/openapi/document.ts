@@ -9,20 +9,20 @@ import { PAYMENT_REQUIRED, refusalResponses } from './refusals.ts'
 const DESCRIPTION = `An open marketplace for inference: sellers list capacity, buyers call one API, each call goes to the
 cheapest healthy seller.
 
-- **Buyers** call the wires of OpenAI and Anthropic with a key \`inf_…\`. Every answer says what it cost.
+- **Buyers** call the wires of OpenAI and Anthropic with a key \`inf_…\`. Every answer has its cost.
 - **Sellers** list offers with a key \`mkt_seller_…\`.
-- **Organizations** are kept by management keys \`mkt_mgmt_…\` or by a signed-in wallet.
+- **Organizations**: manage them with a management key \`mkt_mgmt_…\` or as a signed-in user.
 - Amounts are micro-USD, instants Unix milliseconds, unless a name says otherwise (\`_usd\`, seconds in \`created\`).
-- Every refusal has a code of one table and a request id; \`Retry-After\` says when trying again makes sense.
-- Lists go on with \`next_token\`. Writes take an \`Idempotency-Key\`.`
+- Every refusal has a code of one table and a request id; \`Retry-After\` says when to try again.
+- Lists page with \`next_token\`. Writes take an \`Idempotency-Key\`.`
 
 const TAGS: readonly (readonly [name: string, description: string])[] = [
-  ['Chat', 'Conversations in OpenAI’s protocol.'],
+  ['Chat', 'Chats in OpenAI’s protocol.'],
   ['Responses', 'OpenAI’s responses protocol.'],
   ['Messages', 'Anthropic’s messages protocol, under /compat.'],
   ['Completions', 'Plain texts.'],
   ['Embeddings', 'Vectors of texts.'],
-  ['Images', 'Make pictures, and change them.'],
+  ['Images', 'Create and edit images.'],
   ['Audio', 'Speech and transcripts.'],
   ['Video', 'Films, as long jobs.'],
   ['Music', 'Music, as long jobs.'],
@@ -30,19 +30,19 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Provider keys', 'Calls to whole providers, on keys that sellers lend.'],
   ['Forwarded calls', 'Reads of other services, paid by wallets.'],
   ['Catalog', 'Models, providers and prices.'],
-  ['Market', 'What everybody may see of the market.'],
-  ['Calls', 'What became of calls, and what would.'],
+  ['Market', 'Public figures of the market.'],
+  ['Calls', 'Look-ups of calls, and explanations of routes.'],
   ['Sign-in', 'Sign in with a wallet or a passkey, for a key or in a browser.'],
   ['Account', 'Balance, preferences and own providers of a buyer.'],
-  ['Buyer keys', 'Keys that call, with their limits.'],
-  ['Usage', 'What was used, paid and saved.'],
-  ['Webhooks', 'Events that are sent to a buyer.'],
-  ['Offers', 'What sellers sell.'],
+  ['Buyer keys', 'Keys for calls, with their limits.'],
+  ['Usage', 'Usage, spend and savings.'],
+  ['Webhooks', 'Events for your own address.'],
+  ['Offers', 'Models that you sell, with their discounts.'],
   ['Lent keys', 'Whole provider accounts that sellers lend.'],
-  ['Earnings', 'What sellers earned.'],
-  ['Seller keys', 'Keys that list offers.'],
+  ['Earnings', 'Earnings and payouts of sellers.'],
+  ['Seller keys', 'Keys of sellers.'],
   ['Organizations', 'People, workspaces and their keys.'],
-  ['Audit', 'Who changed what.'],
+  ['Audit', 'The log of changes.'],
   ['Health', 'For load balancers and watchers.'],
 ]
 
@@ -57,7 +57,7 @@ const SECURITY_SCHEMES: Json = {
     name: 'x-api-key',
     description: 'A buyer key, as Anthropic’s clients send it.',
   },
-  session: { type: 'apiKey', in: 'cookie', name: '__Host-mkt_session', description: 'A user who is signed in.' },
+  session: { type: 'apiKey', in: 'cookie', name: '__Host-mkt_session', description: 'A signed-in user.' },
 }
 
 /** The description of every REST route of the control plane and every wire and read of the data plane. */
@@ -78,7 +78,7 @@ export function buildDocument(version: string): Json {
       categories: ['ai', 'inference'],
       docs: { homepage: '/docs', apiReference: '/openapi.json', llms: '/llms.txt' },
     },
-    servers: [{ url: '/', description: 'Where this document was read.' }],
+    servers: [{ url: '/', description: 'The address of this document.' }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
     paths: pathsOf(routes),
     components: {

@@ -96,11 +96,11 @@ function bodyOf(shape: ErrorShape, codes: readonly ErrorCode[]): Json {
 /** The answer of a paid path to a call without a key (x402, version 2). */
 export const PAYMENT_REQUIRED: Json = {
   type: 'object',
-  description: 'The demand for a payment by a wallet, as x402 has it, or why the payment that came was refused.',
+  description: 'The price of a call in x402’s form, or the reason why the market refused a payment.',
   required: ['x402Version', 'error', 'accepts', 'resource', 'request_id'],
   properties: {
     x402Version: { const: 2 },
-    error: { type: 'string', description: '`payment_required`, or why the payment that came was refused.' },
+    error: { type: 'string', description: '`payment_required`, or the reason why the market refused the payment.' },
     accepts: {
       type: 'array',
       items: {

@@ -125,7 +125,7 @@ export const BUYER_ROWS: readonly RestRow[] = [
     path: '/v1/buyer/providers',
     tag: 'Account',
     refusals: [403],
-    words: { summary: 'Remove the own provider key that the body names' },
+    words: { summary: 'Delete your own provider key that the body names' },
     status: 204,
     envelope,
     operation: removeOwnProvider,

@@ -136,7 +136,7 @@ export const EARNINGS_ROWS: readonly RestRow[] = [
     tag: 'Earnings',
     refusals: [403, 404],
     words: {
-      summary: 'Read the transaction of a payout by POST',
+      summary: 'Get the transaction of a payout by POST',
       about: 'Answers the same as a GET of the path, and changes nothing.',
       example: {},
     },

@@ -165,7 +165,7 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'keys create',
-    summary: 'Create an API key. It is shown once.',
+    summary: 'Create an API key. The key is shown once.',
     options: [
       SIDE,
       { flags: '--label <text>', text: 'name of the key' },
@@ -182,7 +182,7 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'keys revoke',
-    summary: 'Revoke a key for good.',
+    summary: 'Revoke a key. You cannot undo this.',
     arguments: [{ name: '<id>', text: 'key id (key_…)' }],
     options: [SIDE],
     load: async () => (await import('#control-plane/cli/actions/keys.ts')).revokeKey,

@@ -63,13 +63,13 @@ export const LENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'lent pause',
-    summary: 'Take a lent key off the market for now.',
+    summary: 'Pause a lent key.',
     arguments: LENT,
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).pauseLent,
   },
   {
     name: 'lent activate',
-    summary: 'Put a paused key back on the market.',
+    summary: 'Activate a paused key.',
     arguments: LENT,
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).activateLent,
   },
@@ -106,7 +106,7 @@ export const LENT_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'operator resources put',
-    summary: 'Show what a record changes, then store it as the next version.',
+    summary: 'Show the changes of a record, then store it as the next version.',
     arguments: [{ name: '<file>', text: 'a record in JSON' }],
     options: [
       { flags: '--source <text>', text: 'where the values come from; stands beside the version' },

@@ -20,14 +20,14 @@ const TOUCHED: readonly Option[] = [
 export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator setup',
-    summary: 'Fill a market with the providers, models and prices that this release knows.',
+    summary: 'Fill a market with the providers, models and prices of this release.',
     options: [DRY_RUN, ACCEPT, OVERWRITE, YES],
     examples: ['operator setup --dry-run', 'operator setup'],
     load: async () => (await import('#control-plane/cli/actions/operator-refresh.ts')).setUp,
   },
   {
     name: 'operator catalog refresh',
-    summary: 'Compare the catalogue with the models and prices that this release knows, then bring it there.',
+    summary: 'Compare the catalogue with the data of this release, then update it.',
     options: [
       { flags: '--list <file>', text: "models beside them, in the shape of OpenRouter's /api/v1/models" },
       { flags: '--source <text>', text: 'where the values of the list come from' },
@@ -138,14 +138,14 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'operator providers trust',
-    summary: 'Let default routing use a provider.',
+    summary: 'Allow default routing to use a provider.',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).trustProvider,
   },
   {
     name: 'operator providers distrust',
-    summary: 'Keep default routing from a provider.',
+    summary: 'Stop default routing from using a provider.',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).distrustProvider,

@@ -84,7 +84,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'operator payout-holds list',
-    summary: 'What payouts wait for.',
+    summary: 'List the holds on payouts.',
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).listPayoutHolds,
   },
   {

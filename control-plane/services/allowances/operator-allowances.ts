@@ -30,8 +30,8 @@ export type OwingLine = z.infer<typeof OwingLineSchema>
 /** Lists accounts whose wallets owe money and accounts whose line is stopped, the largest debt first. */
 export const listOwing = defineOperation({
   name: 'allowance.owing',
-  summary: 'List accounts whose wallets owe, the largest debt first',
-  about: 'Accounts that are stopped are among them.',
+  summary: 'List accounts with debts of their wallets, the largest first',
+  about: 'The list includes stopped accounts.',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(100) }),
   limit: 'read',

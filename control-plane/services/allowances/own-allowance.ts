@@ -33,8 +33,8 @@ export function requireWallet({ workspace, wallet }: Pick<BuyerActor, 'workspace
 /** Reads how the caller's account pays from its wallet. */
 export const readAllowance = defineOperation({
   name: 'allowance.read',
-  summary: 'Read how the account pays from its wallet',
-  about: 'The allowance that the wallet gave, and what was drawn from it.',
+  summary: 'Get the state of payment from the wallet',
+  about: 'The allowance of the wallet, and the draws from it.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -54,9 +54,9 @@ export const readAllowance = defineOperation({
  */
 export const openAllowance = defineOperation({
   name: 'allowance.open',
-  summary: 'Let the account pay from its wallet',
+  summary: 'Start payment from the wallet',
   about:
-    'The wallet allows `spender` to take USDC. With an amount the answer has a permit (EIP-2612) for it to sign, for which it needs no ETH; it may also call `approve` itself.',
+    'The wallet allows `spender` to take USDC. With an amount, the answer has a permit (EIP-2612) to sign, which needs no ETH. The wallet may also call `approve` itself.',
   example: {},
   access: 'buyer-account',
   input: z.strictObject({ amountUsd: DollarText.optional() }),
@@ -93,8 +93,8 @@ export const openAllowance = defineOperation({
  */
 export const closeAllowance = defineOperation({
   name: 'allowance.close',
-  summary: 'End payment from the wallet',
-  about: 'Where the wallet still allows something, the answer has a permit of nothing for it to sign.',
+  summary: 'Stop payment from the wallet',
+  about: 'If the wallet still has an allowance, the answer has a permit of 0 to sign.',
   example: {},
   access: 'buyer-account',
   input: z.strictObject({}),

@@ -39,8 +39,8 @@ const Value = z
  */
 export const signAllowance = defineOperation({
   name: 'allowance.sign',
-  summary: 'Hand in the signature of a permit',
-  about: 'The treasury brings it to the chain.',
+  summary: 'Submit the signature of a permit',
+  about: 'The treasury sends the permit to the chain.',
   example: {
     value: '20000000',
     deadline: 1_767_225_600,

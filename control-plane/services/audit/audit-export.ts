@@ -29,8 +29,8 @@ function linkTo(ctx: Pick<Ctx, 'settings' | 'clock'>, filter: AuditFilter, forma
 /** Makes a link to an organisation's log, oldest entry first. */
 export const exportOrganizationAudit = defineOperation({
   name: 'audit.export',
-  summary: 'Download the log of an organization',
-  about: 'A signed link to a file of the entries, which opens without a key for a while.',
+  summary: 'Download the changes of an organization',
+  about: 'A signed link to a file of the entries. The link works without a key for five minutes.',
   example: { format: 'csv' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, format: FormatField, ...AuditFilterFields }),
@@ -44,8 +44,8 @@ export const exportOrganizationAudit = defineOperation({
 /** Makes a link to the caller's own log, oldest entry first. */
 export const exportOwnAudit = defineOperation({
   name: 'audit.export-own',
-  summary: "Download the log of the caller's own changes",
-  about: 'A signed link to a file of the entries, which opens without a key for a while.',
+  summary: "Download the caller's own changes",
+  about: 'A signed link to a file of the entries. The link works without a key for five minutes.',
   example: { format: 'ndjson' },
   access: 'session',
   input: z.strictObject({ format: FormatField, ...AuditFilterFields }),

@@ -88,7 +88,7 @@ async function readPage(
 /** Lists changes in an organisation and its workspaces, newest first. */
 export const listOrganizationAudit = defineOperation({
   name: 'audit.list',
-  summary: 'Read the log of an organization',
+  summary: 'List the changes of an organization',
   about: 'Who changed what, newest first.',
   example: { maxItems: 10 },
   access: 'org',
@@ -103,7 +103,7 @@ export const listOrganizationAudit = defineOperation({
 /** Lists the caller's changes outside of organisations, newest first. */
 export const listOwnAudit = defineOperation({
   name: 'audit.list-own',
-  summary: "Read the log of the caller's own changes",
+  summary: "List the caller's own changes",
   about: 'What the caller’s accounts changed, newest first.',
   example: { maxItems: 10 },
   access: 'session',

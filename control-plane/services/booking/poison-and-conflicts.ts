@@ -71,7 +71,7 @@ async function requirePoison(ctx: Pick<Ctx, 'db'>, payloadHash: string) {
 /** Lists events that could not be posted, oldest first. */
 export const listPoisoned = defineOperation({
   name: 'poison.list',
-  summary: 'List events that could not be posted, oldest first',
+  summary: 'List events that cannot be posted, oldest first',
   access: 'operator',
   input: ListInput,
   limit: 'read',
@@ -84,7 +84,7 @@ export const listPoisoned = defineOperation({
 /** Reads one event that could not be posted, with its bytes. */
 export const readPoisoned = defineOperation({
   name: 'poison.read',
-  summary: 'Read one event that could not be posted',
+  summary: 'Get an event that cannot be posted',
   access: 'operator',
   input: z.strictObject({ payloadHash: Hash }),
   limit: 'read',
@@ -103,7 +103,7 @@ export const readPoisoned = defineOperation({
  */
 export const retryPoisoned = defineOperation({
   name: 'poison.retry',
-  summary: 'Post an event again after its cause was repaired',
+  summary: 'Post an event again',
   access: 'operator',
   input: z.strictObject({ payloadHash: Hash, reason: Reason }),
   limit: 'none',
@@ -167,7 +167,7 @@ function deciding(
 export const discardPoisoned = defineOperation({
   name: 'poison.discard',
   summary: 'Discard an event that cannot be posted',
-  about: 'Nobody is charged for its call.',
+  about: 'The call of the event stays free.',
   access: 'operator',
   input: z.strictObject({ payloadHash: Hash, reason: Reason }),
   limit: 'none',
@@ -223,8 +223,8 @@ export const listContradictions = defineOperation({
  */
 export const resolveContradiction = defineOperation({
   name: 'conflict.resolve',
-  summary: 'Record what was found out about a contradiction',
-  about: 'The settlement stands.',
+  summary: 'Record the cause of a contradiction',
+  about: 'The settlement stays unchanged.',
   access: 'operator',
   input: z.strictObject({ rid: oneLine(30).min(26), payloadHash: Hash, reason: Reason }),
   limit: 'none',

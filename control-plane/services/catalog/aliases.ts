@@ -49,7 +49,7 @@ export const listAliases = defineOperation({
 export const putAlias = defineOperation({
   name: 'alias.put',
   summary: 'Add a name to a model',
-  about: 'A name that another model has is refused.',
+  about: 'A name of another model is refused.',
   access: 'operator',
   input: z.strictObject({ alias: ModelName, model: ModelName }),
   limit: 'none',
@@ -86,7 +86,7 @@ export const putAlias = defineOperation({
  */
 export const removeAlias = defineOperation({
   name: 'alias.remove',
-  summary: 'Remove a name of a model',
+  summary: 'Delete a name of a model',
   about: 'A later import may add its own names again.',
   access: 'operator',
   input: z.strictObject({ alias: ModelName }),

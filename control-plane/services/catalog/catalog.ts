@@ -66,7 +66,7 @@ export type ImportDiff = z.infer<typeof ImportDiffSchema>
 /** Shows the changes that an import of the list would make, and the rows that it would reject. */
 export const diffCatalog = defineOperation({
   name: 'catalog.diff',
-  summary: 'Show what an import of the list would change and reject',
+  summary: 'Preview an import of models',
   access: 'operator',
   input: z.strictObject({ models: Rows, effectiveAt: EffectiveAt }),
   limit: 'read',
@@ -86,8 +86,8 @@ export const diffCatalog = defineOperation({
  */
 export const importCatalog = defineOperation({
   name: 'catalog.import',
-  summary: 'Add or replace models',
-  about: 'A model with other prices gets a new version of them. Models outside the list stay as they are.',
+  summary: 'Create or replace models',
+  about: 'A model with other prices gets a new version of its prices. Models outside the list stay unchanged.',
   access: 'operator',
   input: ImportInput,
   limit: 'none',
@@ -141,7 +141,7 @@ const PutProviderInput = z.strictObject({
  */
 export const putProvider = defineOperation({
   name: 'provider.put',
-  summary: 'Add or replace a provider of the allow-list',
+  summary: 'Create or replace a provider of the allow-list',
   about: 'A provider with active offers keeps its hosts, because their keys are bound to them.',
   access: 'operator',
   input: PutProviderInput,

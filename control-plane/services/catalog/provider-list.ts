@@ -50,7 +50,7 @@ export type KnownProvider = z.infer<typeof KnownProviderSchema>
 /** Compares the allow-list with the providers that this release knows, by id. */
 export const compareProviders = defineOperation({
   name: 'provider.compare',
-  summary: 'Compare the allow-list with the providers that this release knows',
+  summary: 'Compare the allow-list with the data of this release',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -72,7 +72,7 @@ export const compareProviders = defineOperation({
 /** Sets whether default routing may use a provider. Its offers follow at once. */
 export const trustProvider = defineOperation({
   name: 'provider.trust',
-  summary: 'Set whether default routing may use a provider',
+  summary: 'Trust or distrust a provider',
   about: 'Its offers follow at once.',
   access: 'operator',
   input: z.strictObject({ id: Id, isTrusted: z.boolean(), reason: Reason }),

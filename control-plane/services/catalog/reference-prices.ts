@@ -96,8 +96,8 @@ const PutPricesInput = z.strictObject({
  */
 export const putPrices = defineOperation({
   name: 'price.put',
-  summary: 'Add a version of the reference prices of a model',
-  about: 'It counts from now, or from a later instant. Prices equal to the version before add none.',
+  summary: 'Create a version of a model’s reference prices',
+  about: 'The version applies from now or from a later instant. Equal prices create no version.',
   access: 'operator',
   input: PutPricesInput,
   limit: 'none',

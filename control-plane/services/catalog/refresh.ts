@@ -77,7 +77,7 @@ type RefreshInput = z.output<typeof RefreshInput>
 /** Shows what {@link refreshCatalog} would change. */
 export const compareCatalog = defineOperation({
   name: 'catalog.compare',
-  summary: 'Compare the catalogue with the models and prices that this release knows',
+  summary: 'Compare the catalogue with the data of this release',
   access: 'operator',
   input: RefreshInput,
   limit: 'read',
@@ -95,7 +95,7 @@ export const compareCatalog = defineOperation({
  */
 export const refreshCatalog = defineOperation({
   name: 'catalog.refresh',
-  summary: 'Bring the catalogue to the models and prices that this release knows',
+  summary: 'Update the catalogue to the data of this release',
   about: 'Prices that an operator set stay. A price that moves by more than twice waits until its model is named.',
   access: 'operator',
   input: RefreshInput,

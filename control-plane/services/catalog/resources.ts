@@ -83,7 +83,7 @@ export const listResources = defineOperation({
 /** Shows what {@link putResource} would change. */
 export const previewResource = defineOperation({
   name: 'resource.preview',
-  summary: 'Show what a record of a resource would change',
+  summary: 'Preview a change of a resource',
   access: 'operator',
   input: z.strictObject({ record: ResourceSchema }),
   limit: 'read',
@@ -105,8 +105,8 @@ const PutSchema = z.object({ id: z.string(), version: z.number().int(), isChange
  */
 export const putResource = defineOperation({
   name: 'resource.put',
-  summary: 'Add a resource, or give its record the next version',
-  about: 'It counts at once. Calls in flight keep the record that they began with.',
+  summary: 'Create or update a resource',
+  about: 'The record applies at once. Running calls keep their earlier record.',
   access: 'operator',
   input: z.strictObject({
     record: ResourceSchema,

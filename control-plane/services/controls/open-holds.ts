@@ -59,7 +59,7 @@ export const ReleasedHoldSchema = z.object({ rid: z.string() })
 export const releaseOpenHold = defineOperation({
   name: 'hold.release',
   summary: 'Release a hold before its deadline',
-  about: 'For calls whose process is gone.',
+  about: 'Use this only for a call whose process is gone.',
   access: 'operator',
   input: z.strictObject({ rid: oneLine(64), reason: Reason }),
   limit: 'none',

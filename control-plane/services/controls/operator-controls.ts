@@ -132,7 +132,7 @@ const Calls = z.number().int().min(1).max(1_000_000)
 /** Sets a limit, or restores its standard by `perKey: null`. It applies within about two seconds. */
 export const putRateLimit = defineOperation({
   name: 'rate-limit.put',
-  summary: 'Set a limit of calls, or restore its standard',
+  summary: 'Set or reset a limit of calls',
   about: 'It applies within about two seconds.',
   access: 'operator',
   input: z.strictObject({ name: oneLine(64), perKey: Calls.nullable(), perWallet: Calls.nullish() }),

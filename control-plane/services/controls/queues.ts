@@ -56,7 +56,7 @@ export const listFailedJobs = defineOperation({
 /** Puts failed jobs back in their queue: one by id, or the newest. A job may run again without harm. */
 export const retryFailedJobs = defineOperation({
   name: 'queue.retry',
-  summary: 'Put failed jobs back in their queue',
+  summary: 'Retry the failed jobs of a queue',
   access: 'operator',
   input: z.strictObject({ queue: QueueName, id: oneLine(200).optional(), limit: Limit }),
   limit: 'none',

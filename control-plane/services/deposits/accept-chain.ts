@@ -55,8 +55,8 @@ type Opening = { readonly firstBlock: bigint; readonly opening: bigint }
  */
 export const acceptChain = defineOperation({
   name: 'treasury.accept-chain',
-  summary: 'Accept the chain of the treasury’s endpoint in place of the one that was read',
-  about: 'What was under way on the former chain ends.',
+  summary: 'Accept another chain behind the treasury’s endpoint',
+  about: 'Unfinished work on the former chain ends.',
   access: 'operator',
   input: z.strictObject({
     genesis: z.string().regex(/^0x[0-9a-f]{64}$/, 'The hash of a block has 32 bytes in hex.'),

@@ -45,7 +45,7 @@ const InputSchema = z
  */
 export const assignDeparture = defineOperation({
   name: 'treasury.payout',
-  summary: 'Book a transfer of the treasury that has no name here as a payout of a seller',
+  summary: 'Book an unknown outgoing transfer as a seller’s payout',
   access: 'operator',
   input: InputSchema,
   limit: 'none',

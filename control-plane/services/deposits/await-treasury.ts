@@ -20,7 +20,7 @@ const AwaitedSchema = z.object({
  */
 export const awaitFormerTreasury = defineOperation({
   name: 'treasury.await',
-  summary: 'Name a former treasury that a restore lost',
+  summary: 'Add a former treasury that a restore lost',
   about: 'A restored ledger stays on hold until the outgoing transfers of this treasury are read.',
   access: 'operator',
   input: z.strictObject({ treasury: Wallet, reason: oneLine(400).trim().min(1) }),

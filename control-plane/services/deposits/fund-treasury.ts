@@ -32,7 +32,7 @@ const FundedSchema = z.object({
  */
 export const fundTreasury = defineOperation({
   name: 'treasury.fund',
-  summary: 'Book tokens that the operator brought to the treasury as its capital',
+  summary: 'Book tokens of the operator as capital of the treasury',
   access: 'operator',
   input: z.strictObject({
     transaction: TransactionHash,

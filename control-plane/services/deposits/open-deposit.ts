@@ -61,9 +61,9 @@ export type DepositWay = z.infer<typeof DepositWaySchema>
  */
 export const openDeposit = defineOperation({
   name: 'deposit.open',
-  summary: 'Start a deposit of USDC',
+  summary: 'Create a deposit of USDC',
   about:
-    'Answers the address that transfers go to, and which wallet’s transfers are credited. With an amount it also opens a deposit by signature: the sender signs typed data (EIP-3009) and needs no ETH.',
+    'Answers the deposit address, and the wallet whose transfers we credit. With an amount it also creates a deposit by signature: the sender signs typed data (EIP-3009) and needs no ETH.',
   example: {},
   access: 'buyer',
   input: z.strictObject({ amountUsd: DollarText.optional(), sender: Wallet.optional() }),
@@ -114,8 +114,8 @@ export const openDeposit = defineOperation({
  */
 export const signDeposit = defineOperation({
   name: 'deposit.sign',
-  summary: 'Hand in the signature of a deposit',
-  about: 'The treasury brings it to the chain. It is credited after its last confirmation.',
+  summary: 'Submit the signature of a deposit',
+  about: 'The treasury sends the deposit to the chain. We credit the deposit after its last confirmation.',
   example: {
     signature:
       '0x1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111',
@@ -192,7 +192,7 @@ export type DepositPage = z.infer<typeof DepositPageSchema>
 export const listOwnDeposits = defineOperation({
   name: 'deposit.list',
   summary: 'List deposits, newest first',
-  about: 'Transfers that fill the balance, with their states.',
+  about: 'Deposits of the account, with their states.',
   example: { maxItems: 10 },
   access: 'buyer',
   input: z.strictObject({ maxItems: PageSize, nextToken: PageToken.optional() }),

@@ -61,7 +61,7 @@ function viewOf({
 /** Lists transfers to and from the treasury, newest first. Empty where no chain is read. */
 export const listTreasuryMoves = defineOperation({
   name: 'treasury.moves',
-  summary: 'List what came to the treasury and what left it, newest first',
+  summary: 'List transfers of the treasury, newest first',
   access: 'operator',
   input: z.strictObject({
     kind: MoveKindSchema.optional(),
@@ -92,8 +92,8 @@ export type StrayTokenView = z.infer<typeof StrayTokenSchema>
 /** Lists tokens of other contracts that were sent to the treasury. No account is credited for them. */
 export const listStrays = defineOperation({
   name: 'treasury.strays',
-  summary: 'List foreign tokens that were sent to the treasury',
-  about: 'Nobody is credited for them.',
+  summary: 'List foreign tokens in the treasury',
+  about: 'The market credits them to nobody.',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(SHOWN_ROWS) }),
   limit: 'read',

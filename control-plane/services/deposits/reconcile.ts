@@ -179,7 +179,7 @@ function viewOf({ id, startedAt, tookMs, block, chainBalance, movesBalance, ...c
 /** Reads the last comparisons of the treasury with the books, newest first. */
 export const readReconciliations = defineOperation({
   name: 'treasury.reconciliations',
-  summary: 'Read the last comparisons of the treasury with the books',
+  summary: 'List the last comparisons of the treasury with the books',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -194,7 +194,7 @@ export const readReconciliations = defineOperation({
  */
 export const reconcileNow = defineOperation({
   name: 'treasury.reconcile',
-  summary: 'Compare the treasury with the books now',
+  summary: 'Compare the treasury with the books',
   access: 'operator',
   input: z.strictObject({ isReread: z.boolean().default(false) }),
   limit: 'none',

@@ -78,8 +78,8 @@ export type TreasuryChainView = z.infer<typeof TreasuryChainSchema>
  */
 export const readTreasuryChain = defineOperation({
   name: 'treasury.chain',
-  summary: 'Read which chain the treasury’s endpoint speaks for',
-  about: 'With what is under way on the chain that was read: the preview of accepting another one.',
+  summary: 'Get the chain behind the treasury’s endpoint',
+  about: 'Shows the unfinished work on the former chain: a preview before you accept another chain.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',

@@ -20,7 +20,7 @@ const RetiredSchema = z.object({
  */
 export const retireFormerTreasury = defineOperation({
   name: 'treasury.retire',
-  summary: 'Answer for a former treasury',
+  summary: 'Confirm a former treasury',
   about: 'A restored ledger no longer waits for this treasury.',
   access: 'operator',
   input: z.strictObject({ treasury: Wallet, reason: oneLine(400).trim().min(1) }),

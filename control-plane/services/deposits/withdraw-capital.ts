@@ -19,7 +19,7 @@ const WithdrawnSchema = z.object({ transaction: z.string(), amountMicro: MicroDi
  */
 export const withdrawCapital = defineOperation({
   name: 'treasury.withdraw',
-  summary: 'Book an unknown transfer out of the treasury as taken out of the capital',
+  summary: 'Book an unknown outgoing transfer as a withdrawal of capital',
   access: 'operator',
   input: z.strictObject({
     transaction: TransactionHash,

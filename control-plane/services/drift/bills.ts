@@ -44,7 +44,7 @@ export type BillImport = z.infer<typeof BillImportSchema>
  */
 export const importBill = defineOperation({
   name: 'bill.import',
-  summary: 'Bring a provider’s bill as a file',
+  summary: 'Import a provider’s bill from a file',
   about:
     'CSV or JSON with date, model, class, units and cost in US dollars, or a cost report of OpenAI, Anthropic or OpenRouter. A line replaces an earlier one of the same day, model and class.',
   example: { provider: 'openai', file: 'date,model,cost_usd\n2026-11-21,gpt-5-nano,0.25' },
@@ -67,7 +67,7 @@ export const fetchBill = defineOperation({
   name: 'bill.fetch',
   summary: 'Fetch a provider’s bill with an admin key',
   about:
-    'Reads the cost report of OpenAI, Anthropic or OpenRouter for days that are over. The key is used once and stored nowhere.',
+    'Reads the cost report of OpenAI, Anthropic or OpenRouter for finished days. We use the key once and do not store it.',
   example: { provider: 'openai', adminKey: 'sk-admin-example-key', days: 30 },
   access: 'seller',
   input: z.strictObject({
@@ -96,8 +96,9 @@ export type BillRemoval = z.infer<typeof BillRemovalSchema>
 /** Removes stored bills of a provider, of all days or of some. A repeat removes nothing more. */
 export const removeBill = defineOperation({
   name: 'bill.remove',
-  summary: 'Remove stored bills of a provider',
-  about: 'Of all days, or from one day to another, both included. The comparison leaves those days out from then on.',
+  summary: 'Delete the bills of a provider',
+  about:
+    'Deletes all days, or the days from one date to another, both included. The comparison then leaves those days out.',
   example: { from: '2026-11-01', to: '2026-11-30' },
   access: 'seller',
   input: z.strictObject({ provider: ProviderId, from: Day.optional(), to: Day.optional() }),

@@ -103,7 +103,7 @@ export const readDrift = defineOperation({
   name: 'drift.read',
   summary: 'Compare providers’ bills with the list cost',
   about:
-    'By model, day and class, with the likely cause of each difference; days without a bill are left out. `stated` is what answers themselves say they cost.',
+    'By model, day and class, with the likely cause of each difference. Days without a bill are left out. `stated` is the cost in the answers themselves.',
   access: 'seller',
   input: z.strictObject({ ...DayFields, provider: oneLine(64).min(1).optional(), workspaceId: WorkspaceField }),
   limit: 'read',
@@ -242,7 +242,7 @@ export type ProviderDrift = z.infer<typeof ProviderDriftSchema>
 export const listProviderDrift = defineOperation({
   name: 'drift.providers',
   summary: 'List providers whose bills differ from the list',
-  about: 'Over all sellers, by their bills and by the costs that answers of the last day state.',
+  about: 'Over all sellers, by their bills and by the costs in answers of the last day.',
   access: 'operator',
   input: z.strictObject({ ...DayFields, abovePct: wholeNumber(0, 100).prefault(1) }),
   limit: 'read',

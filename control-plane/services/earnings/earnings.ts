@@ -87,7 +87,7 @@ export type Earnings = z.infer<typeof EarningsSchema>
 /** Reads the caller's earnings, computed now from booked calls and the account. */
 export const getEarnings = defineOperation({
   name: 'earnings.get',
-  summary: 'Read earnings',
+  summary: 'Get earnings',
   about: 'Sums of the sales in the range.',
   example: { range: '7d' },
   access: 'seller',

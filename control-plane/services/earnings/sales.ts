@@ -181,7 +181,7 @@ export type SalesPage = z.infer<typeof SalesPageSchema>
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
   summary: 'List sales, newest first',
-  about: 'One line a sold call, with what it earned.',
+  about: 'One line for each sold call, with its earnings.',
   example: { limit: 10 },
   access: 'seller',
   input: z.strictObject({ limit: PageSize, cursor: oneLine(200).optional(), workspaceId: WorkspaceField }),

@@ -52,7 +52,7 @@ const COLUMNS = [
 export const exportSellerUsage = defineOperation({
   name: 'earnings.export',
   summary: 'Download a file of sales',
-  about: 'A signed link to the file, which opens without a key for a while.',
+  about: 'A signed link to the file. The link works without a key for five minutes.',
   access: 'seller',
   input: z.strictObject({
     from: WindowFields.from,

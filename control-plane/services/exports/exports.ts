@@ -23,7 +23,7 @@ const TAIL_CHARS = 40
 export const downloadExport = defineOperation({
   name: 'export.download',
   summary: 'Download a file behind a signed link',
-  about: 'Where the exports redirect to. The link works without a key, for a while.',
+  about: 'Exports redirect here. The link works without a key for five minutes.',
   access: 'public',
   input: z.strictObject({ token: oneLine(2_048) }),
   // Runs are limited by link. The shared limit of callers without a key would let one of them block the others.

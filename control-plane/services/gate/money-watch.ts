@@ -108,8 +108,8 @@ export type MoneyState = z.infer<typeof MoneyStateSchema>
 /** Reads the last runs of the checker, the present differences, and the holds on payouts. */
 export const readInvariants = defineOperation({
   name: 'invariants.read',
-  summary: 'Read the last runs of the money checker',
-  about: 'With the present differences and the holds on payouts.',
+  summary: 'List the last runs of the money checker',
+  about: 'Each answer also has the present differences and the holds on payouts.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -173,7 +173,7 @@ export type ShortfallReport = z.infer<typeof ShortfallReportSchema>
 /** Lists the charges that the platform could not collect, each with its known cause. */
 export const readShortfall = defineOperation({
   name: 'shortfall.read',
-  summary: 'List the postings that the platform could not collect',
+  summary: 'List postings that nobody paid',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -191,7 +191,7 @@ export const readShortfall = defineOperation({
 /** Records the cause of a posting's shortfall. */
 export const explainShortfall = defineOperation({
   name: 'shortfall.explain',
-  summary: 'Name the fault that caused a shortfall',
+  summary: 'Record the cause of a shortfall',
   access: 'operator',
   input: z.strictObject({ tx: oneLine(26).length(26), reason: oneLine(500).trim().min(1) }),
   limit: 'none',

@@ -96,7 +96,7 @@ export const declareIncident = defineOperation({
 export const updateIncident = defineOperation({
   name: 'incident.update',
   summary: 'Add a note to an open incident',
-  about: 'Members that are given change.',
+  about: 'Changes the members that you send.',
   access: 'operator',
   input: z.strictObject({
     id: Id,
@@ -128,8 +128,8 @@ export const updateIncident = defineOperation({
 /** Resolves an incident with a last note. Throws `not_found`, and `conflict` for a resolved incident. */
 export const endIncident = defineOperation({
   name: 'incident.end',
-  summary: 'Resolve an incident with a last note',
-  about: 'It takes no further one.',
+  summary: 'Resolve an incident',
+  about: 'The incident takes no further notes.',
   access: 'operator',
   input: z.strictObject({ id: Id, note: Note }),
   limit: 'none',

@@ -55,7 +55,7 @@ export const IncidentList = z.strictObject({
  */
 export const marketIncidents = defineOperation({
   name: 'market.incidents',
-  summary: 'List incidents out of real traffic, newest first',
+  summary: 'List incidents detected from traffic, newest first',
   about: 'The last seven days by default, at most 31 at once. Null before the first look at the health of offers.',
   access: 'public',
   input: IncidentList,

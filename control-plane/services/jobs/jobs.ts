@@ -68,7 +68,7 @@ export const cancelOwnJob = defineOperation({
   name: 'job.cancel',
   summary: 'Cancel a long job',
   about:
-    'Asks its provider to cancel it and answers how it stands. A job that had finished stays finished, and is charged. Id: that of the job or of its submit.',
+    'Asks the provider to cancel the job, and answers the state of the job. A finished job stays finished and is charged. Use the id of the job or of its submit.',
   example: {},
   access: 'buyer',
   input: z.strictObject({ id: oneLine(100) }),

@@ -48,8 +48,8 @@ export type Caps = z.infer<typeof CapsSchema>
 /** Lists the bounds of the caller's spending: the balance, and the caps of each key. Throws `service_unavailable`. */
 export const listCaps = defineOperation({
   name: 'cap.list',
-  summary: 'Read what bounds spending now',
-  about: 'The balance and the caps of every key that may spend, with the one that ends the spending first.',
+  summary: 'Get the limits on spending',
+  about: 'The balance and the caps of every active key, and the limit that you reach first.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',

@@ -48,8 +48,8 @@ const KeyPatch = z.strictObject({
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
-  summary: 'Change the limits of a buyer key',
-  about: 'What is left out stays; null takes a limit away.',
+  summary: 'Update the limits of a buyer key',
+  about: 'A limit that you leave out stays; null removes a limit.',
   example: { capDailyUsd: 2.5 },
   access: 'buyer-account',
   input: KeyPatch,

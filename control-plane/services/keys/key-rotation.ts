@@ -34,8 +34,8 @@ export type RotatedKey = z.infer<typeof RotatedKeySchema>
  */
 export const rotateBuyerKey = defineOperation({
   name: 'buyer-key.rotate',
-  summary: 'Give a buyer key a new secret',
-  about: 'The secret before it goes on for a window, so that nothing stops. Limits and counts stay.',
+  summary: 'Rotate the secret of a buyer key',
+  about: 'The old secret works for a window, so your apps keep running. Limits and counts stay.',
   example: { windowSeconds: 60 },
   access: 'buyer',
   input: z.strictObject({

@@ -99,8 +99,8 @@ const withoutSecret = (created: CreatedKey): CreatedKey => ({ ...created, secret
 /** Makes a seller key. Only the first answer has the secret. */
 export const createSellerKey = defineOperation({
   name: 'seller-key.create',
-  summary: 'Make a seller key',
-  about: 'A wallet has at most 25 active keys of a side. The key is shown once.',
+  summary: 'Create a seller key',
+  about: 'A wallet has at most 25 active keys a side. We show the key once.',
   example: { label: 'listing bot' },
   access: 'seller',
   input: SellerKeyInput,
@@ -115,8 +115,8 @@ export const createSellerKey = defineOperation({
 /** Makes a buyer key with its own terms. Only the first answer has the secret. */
 export const createBuyerKey = defineOperation({
   name: 'buyer-key.create',
-  summary: 'Make a buyer key, with limits',
-  about: 'What is left out is not limited. Caps are in US dollars and count from midnight UTC. The key is shown once.',
+  summary: 'Create a buyer key',
+  about: 'Leave a limit out for none. Caps are in US dollars and start anew at midnight UTC. We show the key once.',
   example: { label: 'research agent', capDailyUsd: 5, rateLimitRpm: 120, minDiscountPct: 10 },
   access: 'buyer-account',
   input: BuyerKeyInput,
@@ -204,7 +204,7 @@ async function revokeKey(
 export const revokeSellerKey = defineOperation({
   name: 'seller-key.revoke',
   summary: 'Revoke a seller key',
-  about: 'The key stops working. A revoked key does not come back.',
+  about: 'The key stops working. You cannot undo this.',
   example: {},
   access: 'seller',
   input: KeyInput,
@@ -218,7 +218,7 @@ export const revokeSellerKey = defineOperation({
 export const revokeBuyerKey = defineOperation({
   name: 'buyer-key.revoke',
   summary: 'Revoke a buyer key',
-  about: 'The key stops working. A revoked key does not come back.',
+  about: 'The key stops working. You cannot undo this.',
   example: {},
   access: 'buyer',
   input: KeyInput,

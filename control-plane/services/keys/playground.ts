@@ -44,9 +44,9 @@ export type PlaygroundSecret = z.infer<typeof PlaygroundSecretSchema>
  */
 export const openPlayground = defineOperation({
   name: 'playground.open',
-  summary: 'Open a secret for the playground of this browser',
+  summary: 'Create a playground secret for this browser',
   about:
-    'For a browser that is signed in, and for no API key. The secret pays for calls for an hour at most, and ends at ' +
+    'Needs a browser session, not an API key. The secret pays for calls for at most an hour, and ends at ' +
     'sign-out. A session of a key pays with that key.',
   example: {},
   access: 'buyer',

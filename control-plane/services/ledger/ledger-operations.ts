@@ -48,8 +48,8 @@ function transfer(from: AccountId, to: AccountId, amount: bigint): LedgerLine[] 
 /** Books money that a payment provider received for a buyer, once for each event of that provider. */
 export const recordFiatDeposit = defineOperation({
   name: 'deposit.recordFiat',
-  summary: 'Book money that a payment provider received for a buyer',
-  about: 'Once for each event of that provider.',
+  summary: 'Book a deposit through a payment provider',
+  about: 'The ledger books it once for each event of the payment provider.',
   access: 'operator',
   input: z
     .strictObject({
@@ -78,8 +78,8 @@ export const recordFiatDeposit = defineOperation({
  */
 export const refundFiat = defineOperation({
   name: 'refund.fiat',
-  summary: 'Book money that goes back to a buyer outside of the market',
-  about: 'Once for each ticket. Money that calls hold or have used cannot be refunded.',
+  summary: 'Book a refund to a buyer',
+  about: 'The ledger books it once for each ticket. You cannot refund money that calls hold or have used.',
   access: 'operator',
   input: z
     .strictObject({
@@ -117,7 +117,7 @@ const COUNTERS = { promo: PLATFORM_ACCOUNTS.promo, shortfall: PLATFORM_ACCOUNTS.
  */
 export const adjustLedger = defineOperation({
   name: 'ledger.adjust',
-  summary: 'Move money by hand, once for each ticket',
+  summary: 'Adjust a balance, once for each ticket',
   access: 'operator',
   input: z
     .strictObject({
@@ -151,7 +151,7 @@ export const adjustLedger = defineOperation({
  */
 export const reverseTransaction = defineOperation({
   name: 'ledger.reverse',
-  summary: 'Book the opposite of a transaction, once',
+  summary: 'Reverse a transaction, once',
   access: 'operator',
   input: z.strictObject({ key: oneLine(170).min(3), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
@@ -177,7 +177,7 @@ const ReadKeyInput = z.strictObject({ key: oneLine(180).min(3) })
 /** Reads the lines under a ledger key or request id. */
 export const readTransaction = defineOperation({
   name: 'ledger.read',
-  summary: 'Read the lines under a ledger key or request id',
+  summary: 'Get the ledger lines of a key or request id',
   access: 'operator',
   input: ReadKeyInput,
   limit: 'read',

@@ -148,7 +148,7 @@ export type Grant = z.infer<typeof GrantSchema>
  */
 export const grantCredit = defineOperation({
   name: 'credit.grant',
-  summary: 'Put credit on the account of a buyer, once for each ticket',
+  summary: 'Give credit to a buyer, once for each ticket',
   access: 'operator',
   input: GrantInput,
   limit: 'none',

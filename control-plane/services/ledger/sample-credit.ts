@@ -14,7 +14,7 @@ const SAMPLE_USD = 5
 export const takeSampleCredit = defineOperation({
   name: 'sample-credit.take',
   summary: `Take ${SAMPLE_USD} USD of development credit`,
-  about: 'Once for each account. Only a development market has it.',
+  about: 'Works once for each account, and only on a development market.',
   example: {},
   access: 'buyer-account',
   input: z.strictObject({}),

@@ -51,8 +51,8 @@ export type SellerAnalytics = z.infer<typeof SellerAnalyticsSchema>
 /** Earnings of the caller's lent keys, and the demand that the caller's own rules refused. */
 export const getLentAnalytics = defineOperation({
   name: 'lent-offer.analytics',
-  summary: 'Read earnings of lent keys',
-  about: 'With the demand that the seller’s own rules refused.',
+  summary: 'Get the earnings of lent keys',
+  about: 'Includes the demand that your own rules refused.',
   example: { range: '7d' },
   access: 'seller',
   input: z.strictObject({ range: Range }),
@@ -119,7 +119,7 @@ export type ResourceBuyerAnalytics = z.infer<typeof ResourceBuyerAnalyticsSchema
 /** The caller's spending and savings on lent keys. */
 export const getResourceAnalytics = defineOperation({
   name: 'resource.buyer-analytics',
-  summary: 'Read spending and savings on lent keys',
+  summary: 'Get spend and savings on lent keys',
   about: 'Sums of the account’s calls in the range.',
   example: { range: '7d' },
   access: 'buyer',
@@ -172,8 +172,8 @@ export type ResourceAccess = z.infer<typeof ResourceAccessSchema>
 /** Tells whether the caller may buy on lent keys now, and if not, why. Throws `service_unavailable`. */
 export const getResourceAccess = defineOperation({
   name: 'resource.access',
-  summary: 'Check whether the account may buy on lent keys now',
-  about: 'With the reason where the account may not.',
+  summary: 'Check whether the account may buy on lent keys',
+  about: 'The answer has the reason if the account may not.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',

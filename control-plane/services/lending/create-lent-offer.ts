@@ -38,9 +38,9 @@ export type KeyProbeView = z.infer<typeof KeyProbeSchema>
 /** Asks the provider once whether a key is good, and which traits its account shows. The key is not stored. */
 export const probeKey = defineOperation({
   name: 'lent-key.probe',
-  summary: 'Try a key of a resource',
+  summary: 'Test a key of a resource',
   about:
-    'Makes one free call with the key and tells the traits that its account shows. A bad key is answered with `ok: false`. The key is stored nowhere.',
+    'Makes one free call with the key, and answers the traits of its account. A bad key is `ok: false`. We do not store the key.',
   example: { resourceId: 'provider-p2', apiKey: 'sk-example-provider-key' },
   access: 'seller',
   input: ProbeKeyInput,
@@ -65,7 +65,7 @@ export const createLentOffer = defineOperation({
   name: 'lent-offer.create',
   summary: 'Lend a key',
   about:
-    'A whole provider account, at a discount from what the provider takes, within rules of its seller. The key is tried first, then sealed; it is never shown again. A key is lent once at a time, whoever lends it.',
+    'Lends a whole provider account, at a discount off the provider’s price, within your rules. We test the key first, then seal it and never show it again. A key can be lent once at a time, over all sellers.',
   example: {
     resourceType: 'provider-p2',
     apiKey: 'sk-example-provider-key',

@@ -38,7 +38,7 @@ export const LentOfferPageSchema = signedPageSchema(LentOfferViewSchema)
 /** Lists the caller's lent keys, newest first. */
 export const listLentOffers = defineOperation({
   name: 'lent-offer.list',
-  summary: 'List own lent keys',
+  summary: 'List your lent keys',
   about: 'The lent keys of the account, with their terms and states.',
   example: { maxItems: 10 },
   access: 'seller',
@@ -59,7 +59,7 @@ export const listLentOffers = defineOperation({
 /** Reads one of the caller's lent keys. Throws `not_found`, also for another seller's key. */
 export const getLentOffer = defineOperation({
   name: 'lent-offer.get',
-  summary: 'Read a lent key',
+  summary: 'Get a lent key',
   about: 'One lent key of the account, with its terms and state.',
   access: 'seller',
   input: LentIdInput,
@@ -72,8 +72,8 @@ export const getLentOffer = defineOperation({
 /** Changes the price, cap, rules, label or state of a lent key. An absent field stays. */
 export const updateLentOffer = defineOperation({
   name: 'lent-offer.update',
-  summary: 'Change a lent key',
-  about: 'Discount, cap, rules, label, or its status. A field that is left out stays, and null removes its value.',
+  summary: 'Update a lent key',
+  about: 'Changes discount, cap, rules, label or status. A field that you leave out stays; null removes its value.',
   example: { discountPercent: 35 },
   access: 'seller',
   input: UpdateLentOfferInput,
@@ -96,8 +96,8 @@ export const updateLentOffer = defineOperation({
 /** Takes a lent key off the market for good. It may be listed anew; its sealed key stays for jobs under way. */
 export const deleteLentOffer = defineOperation({
   name: 'lent-offer.delete',
-  summary: 'Take a lent key off the market',
-  about: 'For good: it is listed anew. The sealed key stays for jobs under way, until it is purged.',
+  summary: 'Delete a lent key',
+  about: 'You cannot undo this; lend the key again instead. The sealed key stays for running jobs, until you purge it.',
   example: {},
   access: 'seller',
   input: LentIdInput,
@@ -110,8 +110,8 @@ export const deleteLentOffer = defineOperation({
 /** Takes a lent key off the market and destroys it. Jobs that it started can no longer be polled. */
 export const purgeLentOffer = defineOperation({
   name: 'lent-offer.purge',
-  summary: 'Take a lent key off the market and destroy it',
-  about: 'A destroyed key does not come back. Jobs that it started can no longer be asked about.',
+  summary: 'Delete a lent key and destroy its secret',
+  about: 'You cannot undo this. Nobody can ask about jobs that the key started.',
   example: {},
   access: 'seller',
   input: LentIdInput,
@@ -126,7 +126,7 @@ export const DelistedSchema = z.object({ delisted: z.number().int(), ids: z.arra
 /** Takes every lent key of the caller off the market, all or none. */
 export const deleteLentOffers = defineOperation({
   name: 'lent-offer.delete-all',
-  summary: 'Take every lent key off the market',
+  summary: 'Delete every lent key',
   about: 'New calls no longer use any lent key of the account.',
   example: {},
   access: 'seller',
@@ -158,8 +158,8 @@ const Reason = oneLine(500).trim().min(1)
 /** Takes a lent key of any seller off the market. Its seller reads the reason and cannot put it back. */
 export const blockLentOffer = defineOperation({
   name: 'lent-offer.block',
-  summary: 'Take a lent key of any seller off the market',
-  about: 'Its seller reads the reason and cannot put it back.',
+  summary: 'Block a lent key of any seller',
+  about: 'The seller reads the reason and cannot list the key again.',
   access: 'operator',
   input: z.strictObject({ id: oneLine(100), reason: Reason }),
   limit: 'none',
@@ -171,7 +171,7 @@ export const blockLentOffer = defineOperation({
 /** Lets the seller of a blocked key put it back on the market. */
 export const restoreLentOffer = defineOperation({
   name: 'lent-offer.restore',
-  summary: 'Let the seller of a blocked key put it back on the market',
+  summary: 'Unblock a lent key',
   access: 'operator',
   input: z.strictObject({ id: oneLine(100), reason: Reason }),
   limit: 'none',

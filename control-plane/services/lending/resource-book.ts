@@ -49,7 +49,7 @@ export type ResourceBookLine = z.infer<typeof ResourceBookLineSchema>
 export const readResourceBook = defineOperation({
   name: 'resource.book',
   summary: 'List the lent keys of a resource, best discount first',
-  about: 'Each line says whether the key can serve the call that is described.',
+  about: 'Each line says whether the key can serve the call that you describe.',
   access: 'public',
   input: z.strictObject({
     id: ResourceName,

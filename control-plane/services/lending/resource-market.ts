@@ -110,7 +110,7 @@ export const listResourceMarkets = defineOperation({
 /** Reads everything on sale of one resource. Public. Throws `not_found`. */
 export const getResourceMarket = defineOperation({
   name: 'resource.market',
-  summary: 'Read what can be bought of one resource',
+  summary: 'Get the goods of a resource',
   access: 'public',
   input: z.strictObject({ id: ResourceName }),
   limit: 'read',

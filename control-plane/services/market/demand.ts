@@ -29,8 +29,8 @@ export type DemandByDiscount = z.infer<typeof DemandSchema>
  */
 export const marketDemand = defineOperation({
   name: 'market.demand',
-  summary: 'Show at which discounts calls of a model were served',
-  about: 'Of the last day, by step of discount, the smallest first.',
+  summary: 'Get the demand of a model by discount',
+  about: 'Calls of the last day by discount, the smallest first.',
   access: 'public',
   input: z.strictObject({ model: ModelName }),
   limit: 'read',

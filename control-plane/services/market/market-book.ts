@@ -106,7 +106,7 @@ function marketPlaceOf(position: string): MarketPlace {
 /** Reads one model by any of its names. Throws `not_found`. */
 export const readMarketOfModel = defineOperation({
   name: 'market.get',
-  summary: 'Read one model of the market',
+  summary: 'Get a model of the market',
   access: 'public',
   input: z.strictObject({ model: ModelName }),
   limit: 'read',
@@ -161,7 +161,7 @@ export type BookPage = SignedPage<BookEntry> & { readonly model: Model }
 /** Reads the public order book of a model by any of its names. Throws `not_found`. */
 export const readOrderBook = defineOperation({
   name: 'market.book',
-  summary: 'Read the order book of a model, best offer first',
+  summary: 'Get the order book of a model, best offer first',
   access: 'public',
   input: z.strictObject({ model: ModelName, maxItems: PageSize, nextToken: Token.optional() }),
   limit: 'read',

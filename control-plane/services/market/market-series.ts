@@ -127,7 +127,7 @@ export type SeriesPoint = z.infer<typeof SeriesPointSchema>
 export const marketSeries = defineOperation({
   name: 'market.series',
   summary: 'List figures of the market over time, oldest first',
-  about: 'A bucket without a call has no point. Null while calls of that time are not summed yet.',
+  about: 'A bucket without a call has no point. Null until the calls of that time are summed.',
   access: 'public',
   input: SeriesInput,
   limit: 'read',
@@ -151,8 +151,8 @@ export type MarketTotals = z.infer<typeof MarketTotalsSchema>
 /** Sums up the whole market, by default of the last 30 days. Null while calls of that time are not summed yet. */
 export const marketTotals = defineOperation({
   name: 'market.totals',
-  summary: 'Sum up the whole market',
-  about: 'The last 30 days by default, at most 41. Null while calls of that time are not summed yet.',
+  summary: 'Get the totals of the market',
+  about: 'The last 30 days by default, at most 41. Null until the calls of that time are summed.',
   access: 'public',
   input: z.strictObject({ from: Instant.optional() }),
   limit: 'read',
@@ -337,7 +337,7 @@ export type PriceHistory = z.infer<typeof PriceHistorySchema>
 /** Reads the price history of one model by its canonical id, by default of the last 30 days. */
 export const marketPriceHistory = defineOperation({
   name: 'market.prices',
-  summary: 'Read the price history of a model',
+  summary: 'Get the price history of a model',
   about: 'The last 30 days by default.',
   access: 'public',
   input: PriceHistoryInput,
@@ -389,7 +389,7 @@ export type TradeView = z.infer<typeof TradeViewSchema>
 export const marketTrades = defineOperation({
   name: 'market.trades',
   summary: 'List the latest trades, newest first',
-  about: 'Without buyers and sellers.',
+  about: 'Trades name no buyers and no sellers.',
   access: 'public',
   input: FeedInput,
   limit: 'read',

@@ -17,7 +17,7 @@ export type RailState = z.infer<typeof RailStateSchema>
 /** Lists the present state of every rail. Rails of wallets are left out where the market has no chain. */
 export const listRails = defineOperation({
   name: 'market.rails',
-  summary: 'List the present state of every way to pay',
+  summary: 'List the ways to pay with their state',
   access: 'public',
   input: z.strictObject({}),
   limit: 'read',

@@ -83,8 +83,8 @@ export type BulkRun = z.infer<typeof BulkRunSchema>
  */
 export const bulkCreateOffers = defineOperation({
   name: 'offer.bulk-create',
-  summary: 'List many models of one provider',
-  about: 'Up to 200 rows; each answers with its own line as soon as it is done.',
+  summary: 'Create offers for many models',
+  about: 'Up to 200 rows. The answer has a line for each row as soon as the row is done.',
   example: {
     apiKey: 'sk-example-provider-key',
     sellerBaseUrl: 'https://api.example.com/v1',

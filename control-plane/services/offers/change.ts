@@ -19,9 +19,9 @@ import { OfferViewSchema } from './view.ts'
 /** Changes price, cap, passed members, label, payout address or state. An absent field stays. */
 export const updateOffer = defineOperation({
   name: 'offer.update',
-  summary: 'Change an offer',
+  summary: 'Update an offer',
   about:
-    'Price, cap, members that it passes on, label, payout address, or its status: routing follows within a quarter of a second.',
+    'Changes price, cap, allowed members, label, payout address or status. Routing follows within a quarter of a second.',
   example: { discount: 30 },
   access: 'seller',
   input: UpdateOfferInput,
@@ -49,7 +49,7 @@ export const updateOffer = defineOperation({
  */
 export const deleteOffer = defineOperation({
   name: 'offer.delete',
-  summary: 'Take an offer off the market',
+  summary: 'Delete an offer',
   about: 'New calls no longer go to the offer.',
   example: {},
   access: 'seller',

@@ -62,7 +62,7 @@ export const listConfigs = defineOperation({
 /** Ends the reuse of a saved key. Offers that use it continue. Throws `not_found`. */
 export const deleteConfig = defineOperation({
   name: 'config.delete',
-  summary: 'Forget a saved provider key',
+  summary: 'Delete a saved provider key',
   about: 'Removes the key from the list of keys that new offers can use.',
   example: {},
   access: 'seller',

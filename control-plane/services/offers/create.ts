@@ -23,9 +23,9 @@ import { OfferViewSchema, viewOffers } from './view.ts'
  */
 export const createOffer = defineOperation({
   name: 'offer.create',
-  summary: 'List an offer',
+  summary: 'Create an offer',
   about:
-    'A model at one provider under one key of the seller, at a discount from the reference price. The provider is asked for a token first on each endpoint of the model: `probes` names the results, and `probe_cost_usd` says what they cost you there. The key is sealed on arrival and never shown again.',
+    'An offer sells one model at one provider under one of your keys, at a discount off the reference price. We first ask the provider for one token on each endpoint of the model: `probes` has the results, `probe_cost_usd` their cost at your provider. We seal the key on arrival and never show it again.',
   example: {
     model: 'gpt-5-mini',
     apiKey: 'sk-example-provider-key',

@@ -50,8 +50,8 @@ export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
  */
 export const discoverModels = defineOperation({
   name: 'provider.discover',
-  summary: 'Ask a provider what it serves',
-  about: 'The key is stored nowhere.',
+  summary: 'List the models of a provider',
+  about: 'We do not store the key.',
   example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1' },
   access: 'seller',
   input: z.strictObject(PlaceInput),

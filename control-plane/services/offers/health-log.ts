@@ -99,8 +99,8 @@ export type HealthPage = z.infer<typeof HealthPageSchema>
  */
 export const listHealthLog = defineOperation({
   name: 'health-log.list',
-  summary: 'Read what went wrong with offers',
-  about: 'Failed calls and changes of state, of all offers or of one.',
+  summary: 'List the health events of offers',
+  about: 'Failed calls and changes of state, for all offers or one.',
   example: { maxItems: 10 },
   access: 'seller',
   input: z

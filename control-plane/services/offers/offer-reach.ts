@@ -53,8 +53,8 @@ export type OfferReachView = z.infer<typeof OfferReachSchema>
  */
 export const getOfferReach = defineOperation({
   name: 'offer.reach',
-  summary: 'Show how many calls of a model each discount would win',
-  about: 'Of the last day, from the newest 20,000 calls of the market.',
+  summary: 'Get the calls that each discount would win',
+  about: 'Calls of the last day, from the newest 20,000 calls of the market.',
   access: 'seller',
   input: z.strictObject({ model: ModelName, discount: Discount.optional() }),
   limit: 'read',

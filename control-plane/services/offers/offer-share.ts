@@ -35,7 +35,7 @@ export type OfferShareView = z.infer<typeof OfferShareViewSchema>
 export const getOfferShare = defineOperation({
   name: 'offer.share',
   summary: 'Compare an offer with others in the last day',
-  about: 'Of the newest 20,000 calls of the market that considered it.',
+  about: 'From the newest 20,000 calls of the market that considered the offer.',
   access: 'seller',
   input: z.strictObject(OfferIdInput.shape),
   limit: 'read',

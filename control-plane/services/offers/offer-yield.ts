@@ -38,8 +38,8 @@ export type OfferYieldView = z.infer<typeof OfferYieldSchema>
  */
 export const getOfferYield = defineOperation({
   name: 'offer.yield',
-  summary: 'Show which models brought the most money in the last day',
-  about: 'Earned and passed, from the newest 20,000 calls of the market.',
+  summary: 'Get the yield of your models in the last day',
+  about: 'Calls won and lost, from the newest 20,000 calls of the market.',
   access: 'seller',
   input: z.strictObject({}),
   limit: 'read',

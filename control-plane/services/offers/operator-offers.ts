@@ -74,8 +74,8 @@ const Move = z.strictObject({ id: oneLine(100), reason: oneLine(500).trim().min(
 /** Takes an offer of any seller off the market. Its seller sees the reason. */
 export const delistOffer = defineOperation({
   name: 'offer.delist',
-  summary: 'Take an offer of any seller off the market',
-  about: 'Its seller sees the reason.',
+  summary: 'Delist an offer of any seller',
+  about: 'The seller sees the reason.',
   access: 'operator',
   input: Move,
   limit: 'none',
@@ -87,8 +87,8 @@ export const delistOffer = defineOperation({
 /** Lets the seller of a delisted offer activate it again. The offer comes back paused. The reason goes to the audit. */
 export const restoreOffer = defineOperation({
   name: 'offer.restore',
-  summary: 'Let the seller of a delisted offer put it on sale again',
-  about: 'It comes back paused.',
+  summary: 'Restore a delisted offer',
+  about: 'The offer comes back paused, and its seller decides.',
   access: 'operator',
   input: Move,
   limit: 'none',

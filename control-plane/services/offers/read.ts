@@ -21,7 +21,7 @@ export type OfferPage = z.infer<typeof OfferPageSchema>
  */
 export const listOffers = defineOperation({
   name: 'offer.list',
-  summary: 'List own offers',
+  summary: 'List your offers',
   about: 'The offers of the account, with their prices and states.',
   example: { maxItems: 10 },
   access: 'seller',
@@ -43,7 +43,7 @@ export const listOffers = defineOperation({
 /** Reads one of the caller's offers. Throws `not_found`, also for another seller's offer. */
 export const getOffer = defineOperation({
   name: 'offer.get',
-  summary: 'Read an offer',
+  summary: 'Get an offer',
   about: 'One offer of the account, with its price and state.',
   access: 'seller',
   input: OfferIdInput,
@@ -61,8 +61,8 @@ const MAX_OFFERS_AT_ONCE = 100
 /** Reads the named offers that belong to the caller, in no order. Other names are left out. */
 export const getOffers = defineOperation({
   name: 'offer.get-many',
-  summary: 'Read several offers of the account',
-  about: 'Names of other offers are left out.',
+  summary: 'Get several offers',
+  about: 'Ids of other offers are left out.',
   access: 'seller',
   input: z.strictObject({ ids: z.array(oneLine(100)).max(MAX_OFFERS_AT_ONCE) }),
   limit: 'read',

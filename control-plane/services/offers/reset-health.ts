@@ -17,8 +17,8 @@ export type ResetHealth = z.infer<typeof ResetHealthSchema>
 /** Returns an offer to the rotation at once and clears its health record. Throws `not_found`, `conflict`. */
 export const resetHealth = defineOperation({
   name: 'offer.reset-health',
-  summary: 'Return an offer to the rotation',
-  about: 'At once, with its health record cleared.',
+  summary: 'Reset the health of an offer',
+  about: 'The offer gets calls again at once, and its health record is empty.',
   example: {},
   access: 'seller',
   input: OfferIdInput,

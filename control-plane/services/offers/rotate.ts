@@ -34,7 +34,7 @@ export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',
   summary: 'Replace the provider key of an offer',
   about:
-    'The new key is tried first; the old one counts until it works. `probes` names the results, and `probe_cost_usd` says what they cost you there.',
+    'We test the new key first. The old key stays in use until the test succeeds. `probes` has the results, `probe_cost_usd` their cost at your provider.',
   example: { apiKey: 'sk-example-provider-key-two' },
   access: 'seller',
   input: z.strictObject({ id: oneLine(100), apiKey: ProviderKey }),

@@ -76,8 +76,8 @@ export function viewOperation({ id, status, processed, total, failedCount }: Sel
 /** Takes every active offer of the caller off the market in the background. A second operation finds no offers left. */
 export const bulkCancelOffers = defineOperation({
   name: 'offer.bulk-cancel',
-  summary: 'Take every active offer off the market',
-  about: 'Runs in the background: ask for the operation with its id.',
+  summary: 'Cancel every active offer',
+  about: 'Runs in the background. Get the operation by its id to follow it.',
   example: {},
   access: 'seller',
   input: z.strictObject({}),
@@ -105,8 +105,8 @@ export const bulkCancelOffers = defineOperation({
 /** Reads the progress of the caller's operation. Throws `not_found`, also for another seller's operation. */
 export const getSellerOperation = defineOperation({
   name: 'operation.get',
-  summary: 'Read a background operation',
-  about: 'The state of work that goes on after its request was answered.',
+  summary: 'Get a background operation',
+  about: 'The state of work that goes on after the answer to its request.',
   access: 'seller',
   input: z.strictObject({ id: oneLine(100) }),
   limit: 'read',

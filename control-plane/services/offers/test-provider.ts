@@ -40,8 +40,8 @@ export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
  */
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
-  summary: 'Try a provider key',
-  about: 'A refusal by the provider is returned as a result, not as an error. The key is not stored.',
+  summary: 'Test a provider key',
+  about: 'A refusal by the provider is a result, not an error. We do not store the key.',
   example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1' },
   access: 'seller',
   input: z.strictObject({ ...PlaceInput, model: ModelName.optional() }),
@@ -86,9 +86,8 @@ export type HealthTest = z.infer<typeof HealthTestSchema>
  */
 export const testHealth = defineOperation({
   name: 'provider.test-health',
-  summary: 'Ask models of a provider for one token each',
-  about:
-    'Sends one small call for each endpoint of each model. `probes` names the results, and `probe_cost_usd` says what they cost.',
+  summary: 'Test models of a provider with one token each',
+  about: 'Sends one small call for each endpoint of each model. `probes` has the results, `probe_cost_usd` their cost.',
   example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1', models: ['gpt-5-mini'] },
   access: 'seller',
   input: z.strictObject({ ...PlaceInput, models: z.array(ModelName).min(1).max(MAX_TESTED) }),

@@ -17,7 +17,8 @@ import { viewOfWorkspace, WorkspaceViewSchema } from './workspaces.ts'
 export const closeWorkspace = defineOperation({
   name: 'workspace.close',
   summary: 'Close a workspace',
-  about: 'For good. Its records can still be read. Refused while it has live offers, working keys or a balance.',
+  about:
+    'You cannot undo this. Its records stay readable. Refused while the workspace has active offers, active keys or a balance.',
   access: 'org',
   input: z.strictObject({ organization: RecordId, workspace: RecordId }),
   limit: 'write',

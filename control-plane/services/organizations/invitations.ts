@@ -53,7 +53,7 @@ export type InvitationList = z.infer<typeof InvitationListSchema>
 export const createInvitation = defineOperation({
   name: 'invitation.create',
   summary: 'Invite a wallet',
-  about: 'The wallet becomes a member, with the role of the invitation, when it accepts.',
+  about: 'When the wallet accepts, it becomes a member with the role of the invitation.',
   example: { wallet: '0x52908400098527886e0f7030069857d2e4169ee7', role: 'viewer' },
   access: 'org',
   input: z.strictObject({ organization: RecordId, wallet: Wallet, role: RoleField }),
@@ -93,7 +93,7 @@ export const createInvitation = defineOperation({
 export const listOrganizationInvitations = defineOperation({
   name: 'invitation.list',
   summary: 'List open invitations',
-  about: 'Invitations that were not answered yet.',
+  about: 'Invitations without an answer.',
   access: 'org',
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
@@ -109,7 +109,7 @@ export const listOrganizationInvitations = defineOperation({
 /** Withdraws an open invitation. Throws `not_found`. */
 export const withdrawInvitation = defineOperation({
   name: 'invitation.withdraw',
-  summary: 'Withdraw an invitation',
+  summary: 'Cancel an invitation',
   about: 'The wallet can no longer accept the invitation.',
   example: {},
   access: 'org',
@@ -138,7 +138,7 @@ export const withdrawInvitation = defineOperation({
 export const listOwnInvitations = defineOperation({
   name: 'invitation.list-own',
   summary: 'List invitations of the caller',
-  about: 'Invitations to the signed-in wallet that were not answered yet.',
+  about: 'Invitations to the signed-in wallet without an answer.',
   access: 'session',
   input: z.strictObject({}),
   limit: 'read',

@@ -58,7 +58,7 @@ export const listOrganizationMembers = defineOperation({
  */
 export const updateMember = defineOperation({
   name: 'member.update',
-  summary: "Change a member's role",
+  summary: "Update a member's role",
   about: 'The organization keeps at least one owner.',
   example: { role: 'developer' },
   access: 'org',

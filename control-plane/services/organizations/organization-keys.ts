@@ -127,8 +127,8 @@ async function requireRoom(trx: Trx, organization: OrganizationId, now: number):
 /** Makes a management key of an organisation. It never has the rights of an owner. */
 export const createOrganizationKey = defineOperation({
   name: 'organization-key.create',
-  summary: 'Make a management key',
-  about: 'The answer shows the key once. Keep it.',
+  summary: 'Create a management key',
+  about: 'The answer shows the key once. Store it.',
   example: { label: 'provisioning', role: 'developer' },
   access: 'org',
   input: z.strictObject({
@@ -186,7 +186,7 @@ export const listManagementKeys = defineOperation({
 export const revokeOrganizationKey = defineOperation({
   name: 'organization-key.revoke',
   summary: 'Revoke a management key',
-  about: 'The key stops working. A revoked key does not come back.',
+  about: 'The key stops working. You cannot undo this.',
   example: {},
   access: 'org',
   input: z.strictObject({ organization: RecordId, key: RecordId }),

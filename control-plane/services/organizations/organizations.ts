@@ -44,7 +44,7 @@ function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): Organizat
 /** Makes an organisation with the caller as its owner. Throws `conflict` above {@link MAX_ORGANIZATIONS}. */
 export const createOrganization = defineOperation({
   name: 'organization.create',
-  summary: 'Make an organization',
+  summary: 'Create an organization',
   about: 'The caller becomes its owner.',
   example: { name: 'Example laboratory' },
   access: 'session',
@@ -98,8 +98,8 @@ export const listOrganizations = defineOperation({
 
 export const getOrganization = defineOperation({
   name: 'organization.get',
-  summary: 'Read an organization',
-  about: 'The organization’s name and when it was made.',
+  summary: 'Get an organization',
+  about: 'The name of the organization and its creation date.',
   access: 'org',
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',

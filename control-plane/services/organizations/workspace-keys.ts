@@ -47,8 +47,8 @@ async function requireWorkspace(
  */
 export const createWorkspaceKey = defineOperation({
   name: 'workspace-key.create',
-  summary: 'Make a key of a workspace',
-  about: 'The answer shows the key once. Keep it.',
+  summary: 'Create a workspace key',
+  about: 'The answer shows the key once. Store it.',
   example: { keyType: 'buyer', label: 'evaluation runs' },
   access: 'session',
   input: WorkspaceInput.extend({
@@ -108,7 +108,7 @@ export const listWorkspaceKeys = defineOperation({
 export const revokeWorkspaceKey = defineOperation({
   name: 'workspace-key.revoke',
   summary: 'Revoke a key of a workspace',
-  about: 'The key stops working. A revoked key does not come back.',
+  about: 'The key stops working. You cannot undo this.',
   example: {},
   access: 'org',
   input: WorkspaceInput.extend({ key: RecordId }),

@@ -70,7 +70,7 @@ export const listOrganizationWorkspaces = defineOperation({
 /** Opens a workspace with its accounts. Throws `conflict` for a name in use, and above {@link MAX_WORKSPACES}. */
 export const createWorkspace = defineOperation({
   name: 'workspace.create',
-  summary: 'Make a workspace',
+  summary: 'Create a workspace',
   about: 'A workspace has a buyer and a seller account of its own, and keys that act for them.',
   example: { name: 'evaluation' },
   access: 'org',

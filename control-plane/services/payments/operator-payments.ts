@@ -67,7 +67,7 @@ export type PaymentsState = z.infer<typeof PaymentsStateSchema>
  */
 export const readPaymentsState = defineOperation({
   name: 'payments.state',
-  summary: 'Read how payments by wallet stand',
+  summary: 'Get the state of payments by wallet',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -205,7 +205,7 @@ export type DebtorView = z.infer<typeof DebtorSchema>
 /** Lists the wallets that owe for calls that they never paid. They are refused until the debt is forgiven. */
 export const listPaymentDebtors = defineOperation({
   name: 'payments.debtors',
-  summary: 'List the wallets that owe for calls which they never paid',
+  summary: 'List wallets with unpaid calls',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(SHOWN_ROWS) }),
   limit: 'read',
@@ -222,7 +222,7 @@ export const listPaymentDebtors = defineOperation({
 /** Forgives a wallet's debt from one payment. The part that the platform covered stays in the shortfall. */
 export const forgiveDebt = defineOperation({
   name: 'payments.forgive',
-  summary: 'Forgive what a wallet owes by one payment',
+  summary: 'Forgive the debt of one payment',
   access: 'operator',
   input: z.strictObject({ rid: oneLine(64), reason: oneLine(500).trim().min(1) }),
   limit: 'none',

@@ -72,8 +72,8 @@ export type PayoutsState = z.infer<typeof PayoutsStateSchema>
 /** Reads the state of the treasury: whether payouts run, its money, and the transfers under way. */
 export const readPayoutsState = defineOperation({
   name: 'payouts.state',
-  summary: 'Read how the treasury stands',
-  about: 'With the transfers on their way out of the treasury.',
+  summary: 'Get the state of the treasury',
+  about: 'Includes the transfers on their way out of the treasury.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',
@@ -188,7 +188,7 @@ async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account 
 /** Turns every balance above the threshold into payouts now. Throws `conflict` with the reason while payouts are stopped. */
 export const drainNow = defineOperation({
   name: 'payouts.drain',
-  summary: 'Turn every balance above the threshold into a payout now',
+  summary: 'Pay out every balance above the threshold',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'none',
@@ -235,7 +235,7 @@ async function decide(
 /** Takes a payout out of the queue until it is released. */
 export const holdTransfer = defineOperation({
   name: 'payouts.hold',
-  summary: 'Hold a payout until it is released',
+  summary: 'Hold a payout',
   access: 'operator',
   input: TransferInput,
   limit: 'none',
@@ -247,7 +247,7 @@ export const holdTransfer = defineOperation({
 /** Releases a held payout: approves a large one, or ends a hold. */
 export const releaseTransfer = defineOperation({
   name: 'payouts.release',
-  summary: 'Release a payout that is held',
+  summary: 'Release a payout',
   access: 'operator',
   input: TransferInput,
   limit: 'none',
@@ -260,7 +260,7 @@ export const releaseTransfer = defineOperation({
 export const cancelTransfer = defineOperation({
   name: 'payouts.cancel',
   summary: 'Cancel a payout that nobody has signed',
-  about: 'Its money goes back to the balance of its seller.',
+  about: 'The money goes back to the seller’s balance.',
   access: 'operator',
   input: TransferInput,
   limit: 'none',
@@ -278,7 +278,7 @@ const SellerOutput = z.object({ seller: z.string(), isStopped: z.boolean() })
 export const stopSeller = defineOperation({
   name: 'payouts.stop-seller',
   summary: 'Stop the payouts of one seller',
-  about: 'Payouts that are planned and not signed are held.',
+  about: 'Planned payouts without a signature are held.',
   access: 'operator',
   input: SellerInput,
   limit: 'none',
@@ -298,8 +298,8 @@ export const stopSeller = defineOperation({
 /** Lets a seller be paid again. Payouts that were held meanwhile are released one by one. Throws `not_found`. */
 export const startSeller = defineOperation({
   name: 'payouts.start-seller',
-  summary: 'Let a seller be paid again',
-  about: 'Payouts that were held meanwhile are released one by one.',
+  summary: 'Resume the payouts of a seller',
+  about: 'Release the payouts that were held meanwhile one by one.',
   access: 'operator',
   input: SellerInput,
   limit: 'none',

@@ -58,7 +58,7 @@ export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 /** Reads the payout position of the caller, or of a workspace, with a page of its payouts. */
 export const getPayoutPosition = defineOperation({
   name: 'payout.position',
-  summary: 'Read what is to be paid out, and what was paid',
+  summary: 'Get the balance and the payouts of a seller',
   about: 'The balance of the account, the payouts and their states.',
   example: { maxItems: 10 },
   access: 'seller',
@@ -147,7 +147,7 @@ export type PayoutReport = z.infer<typeof PayoutReportSchema>
 /** Reads one payout of the caller, or of a workspace. Throws `not_found`, also for another seller's payout. */
 export const getPayout = defineOperation({
   name: 'payout.get',
-  summary: 'Read the transaction of a payout',
+  summary: 'Get the transaction of a payout',
   about: 'The transfer on the chain that paid a payout.',
   access: 'seller',
   input: z.strictObject({ id: oneLine(100), workspaceId: WorkspaceField }),

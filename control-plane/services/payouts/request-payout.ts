@@ -52,9 +52,9 @@ export type PayoutAnswer = z.infer<typeof PayoutAnswerSchema>
  */
 export const requestPayout = defineOperation({
   name: 'payout.request',
-  summary: 'Ask for a payout',
+  summary: 'Request a payout',
   about:
-    'Pays out what is available: with the next batch, or as a signed authorization that the recipient brings to the chain, if the seller asks for it. A withheld balance is answered with status held and a reason.',
+    'Pays out the available balance: with the next batch, or, if you ask, as a signed authorization that the recipient sends to the chain. A withheld balance gets the status held and a reason.',
   example: {},
   access: 'seller',
   input: z.strictObject({ selfSubmit: z.boolean().default(false), recipient: Wallet.optional() }),

@@ -40,8 +40,8 @@ function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferenc
 /** Reads the account's preferences for every call. An account without any gets the defaults. */
 export const getPreferences = defineOperation({
   name: 'preferences.get',
-  summary: 'Read what every call goes by',
-  about: 'The preferences of the account. A call can be stricter.',
+  summary: 'Get the routing preferences',
+  about: 'The preferences apply to every call of the account. A call can be stricter.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -54,8 +54,8 @@ export const getPreferences = defineOperation({
 /** Replaces the account's preferences. An absent field gets its default. */
 export const putPreferences = defineOperation({
   name: 'preferences.put',
-  summary: 'Show the routing preferences of the account',
-  about: 'Replaces all three; what is left out is as on a new account.',
+  summary: 'Replace the routing preferences',
+  about: 'Replaces all three preferences. A preference that you leave out returns to its default.',
   example: { allowUntrusted: false, providersBlocked: [], minDiscountPct: 5 },
   access: 'buyer-account',
   input: PreferencesInput,

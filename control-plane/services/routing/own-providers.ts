@@ -77,9 +77,9 @@ const CreateInput = z.strictObject({
  */
 export const createOwnProvider = defineOperation({
   name: 'own-provider.create',
-  summary: 'Add a provider key of your own',
+  summary: 'Create your own provider key',
   about:
-    'Tried before the marketplace for its model, or after it where the model is null. Such calls cost 0 here. The provider is asked for a token first, and `probe_cost_usd` says what that cost you there.',
+    'Calls for its model try this key before the marketplace; with `model: null`, after it. Such calls cost 0 here. We first ask the provider for one token; `probe_cost_usd` is its cost at your provider.',
   example: {
     model: 'gpt-5-mini',
     baseUrl: 'https://api.example.com/v1',
@@ -180,8 +180,8 @@ export type OwnProviderList = z.infer<typeof OwnProviderListSchema>
 
 export const listBuyerProviders = defineOperation({
   name: 'own-provider.list',
-  summary: 'List own provider keys',
-  about: 'The providers that the account reaches with keys of its own, without the secrets.',
+  summary: 'List your own provider keys',
+  about: 'The answer leaves out the secrets.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -198,7 +198,7 @@ export const listBuyerProviders = defineOperation({
  */
 export const removeOwnProvider = defineOperation({
   name: 'own-provider.remove',
-  summary: 'Remove an own provider key',
+  summary: 'Delete your own provider key',
   about: 'Calls no longer use the key.',
   example: { id: 'own_01K00000000000000000000000' },
   access: 'buyer-account',

@@ -105,9 +105,9 @@ export type RoutingSimulation = z.infer<typeof RoutingSimulationSchema>
  */
 export const simulateRouting = defineOperation({
   name: 'routing.simulate',
-  summary: 'Replay calls under another routing policy',
+  summary: 'Simulate calls under another routing policy',
   about:
-    'The newest 10,000 calls of the last `24h`, or of `yesterday` in UTC, that offers of sellers served. The answer is an estimate on the prices, speeds and health of now.',
+    'The newest 10,000 calls of the last `24h`, or of `yesterday` in UTC, that sellers’ offers served. The answer is an estimate from current prices, speeds and health.',
   access: 'buyer',
   input: z.strictObject({ policy: RoutingPolicySchema, window: z.enum(['24h', 'yesterday']).default('24h') }),
   limit: 'read',

@@ -61,7 +61,7 @@ export type CreatedKeySession = z.infer<typeof CreatedKeySessionSchema>
 export const createKeySession = defineOperation({
   name: 'key-session.create',
   summary: 'Sign a browser in with a key or the code of a link',
-  about: 'Sets a cookie with the rights of that key alone. It ends with the key.',
+  about: 'Sets a cookie with the rights of that key only. The session ends with the key.',
   access: 'public',
   input: KeyProof,
   limit: 'write',
@@ -111,7 +111,7 @@ async function keyOfCode(ctx: ProofCtx, trx: Trx, code: string): Promise<Present
 /** Signs a browser out that was signed in with a key. */
 export const endKeySession = defineOperation({
   name: 'key-session.end',
-  summary: 'Sign a browser out that was signed in with a key',
+  summary: 'Sign a browser out of a key session',
   about: 'Ends the session. The key itself stays valid.',
   example: {},
   access: 'public',
@@ -141,7 +141,7 @@ export type SignInCode = z.infer<typeof SignInCodeSchema>
  */
 export const createSignInCode = defineOperation({
   name: 'sign-in-code.create',
-  summary: 'Make the code of a sign-in link',
+  summary: 'Create the code of a sign-in link',
   about:
     'The code belongs after `#code=` in the address of the page `/sign-in`. It signs one browser in with the calling key.',
   access: 'public',

@@ -17,7 +17,8 @@ import { makeChallenge, SignInMessageSchema, toLink } from './siwe.ts'
 export const readLinkChallenge = defineOperation({
   name: 'wallet.challenge',
   summary: 'Get a message that links a wallet',
-  about: 'The message names the account. Send it back with its signature before it expires. It signs nobody in.',
+  about:
+    'The message names the account. Send the message back with its signature before it expires. The message signs nobody in.',
   access: 'session',
   input: z.strictObject({ address: Wallet }),
   limit: 'challenge',
@@ -39,7 +40,7 @@ export const linkWallet = defineOperation({
   name: 'wallet.link',
   summary: 'Link a wallet to the account',
   about:
-    'A message of `wallet.challenge`, signed by the wallet, proves it. It can sign in from then on, its transfers are credited, and payouts go to it. It stays linked.',
+    'Needs a message of `wallet.challenge`, signed by the wallet. The wallet can then sign in, we credit its transfers, and payouts go to it. You cannot unlink a wallet.',
   access: 'session',
   input: SignedInput,
   limit: 'write',

@@ -20,8 +20,8 @@ const UserField = z
 /** Opens an account with a new passkey, and signs the browser in. */
 export const createPasskeyAccount = defineOperation({
   name: 'passkey-account.create',
-  summary: 'Open an account with a passkey',
-  about: 'The account needs no wallet until it deposits or is paid. Sets a cookie, as a sign-in does.',
+  summary: 'Create an account with a passkey',
+  about: 'The account needs a wallet only for deposits and payouts. Sets a cookie, as a sign-in does.',
   access: 'public',
   input: z.strictObject({ ...NewPasskeyFields, user: UserField }),
   limit: 'write',
@@ -49,7 +49,7 @@ export const createPasskeyAccount = defineOperation({
 export const createPasskeySession = defineOperation({
   name: 'passkey-session.create',
   summary: 'Sign a browser in with a passkey',
-  about: 'The passkey names its account. Sets a cookie that stands for it on both sides of the market.',
+  about: 'The passkey names its account. Sets a cookie for both sides of the market.',
   access: 'public',
   input: z.strictObject(PasskeyProofFields),
   limit: 'write',

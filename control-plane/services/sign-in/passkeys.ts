@@ -48,7 +48,7 @@ export type PasskeyChallenge = z.infer<typeof PasskeyChallengeSchema>
 export const createPasskeyChallenge = defineOperation({
   name: 'passkey.challenge',
   summary: 'Get a challenge for a passkey',
-  about: 'A cookie binds it to the browser that asked. `add` needs a session.',
+  about: 'A cookie binds the challenge to this browser. `add` needs a session.',
   example: { purpose: 'sign_in' },
   access: 'public',
   input: z.strictObject({ browser: Browser, purpose: z.enum(['sign_up', 'sign_in', 'add']) }),
@@ -86,7 +86,7 @@ export type PasskeyView = z.infer<typeof PasskeySchema>
 /** Adds a passkey to the signed-in account. */
 export const createPasskey = defineOperation({
   name: 'passkey.create',
-  summary: 'Add a passkey to the account',
+  summary: 'Create another passkey of the account',
   about: `An account has at most ${MAX_PASSKEYS} passkeys.`,
   access: 'session',
   input: z.strictObject({ ...NewPasskeyFields, label: Label.default('Passkey') }),
@@ -118,8 +118,8 @@ export function taken(): AppError {
 /** Removes a passkey and ends the other sessions of its user. The last sign-in method stays. */
 export const removePasskey = defineOperation({
   name: 'passkey.remove',
-  summary: 'Remove a passkey from the account',
-  about: 'Other browsers are signed out. Without a wallet, the last passkey stays.',
+  summary: 'Delete a passkey of the account',
+  about: 'Signs other browsers out. You cannot delete the last passkey of an account without a wallet.',
   access: 'session',
   input: z.strictObject({ passkey: oneLine(100) }),
   limit: 'write',
@@ -160,7 +160,7 @@ export type WaysIn = z.infer<typeof WaysInSchema>
 /** Reads the sign-in methods of the account. */
 export const readWaysIn = defineOperation({
   name: 'ways-in.read',
-  summary: 'Read the ways into the account',
+  summary: 'List the ways into the account',
   about: 'The wallet, the passkeys, and whether there is a recovery code.',
   access: 'session',
   input: z.strictObject({}),

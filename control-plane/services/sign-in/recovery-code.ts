@@ -42,8 +42,8 @@ function hashCode({ settings }: CodeCtx, code: string): string {
 /** Makes a recovery code that replaces the former one. */
 export const createRecoveryCode = defineOperation({
   name: 'recovery-code.create',
-  summary: 'Make a recovery code',
-  about: 'It signs a browser in once, without a passkey or a wallet. The former code no longer works.',
+  summary: 'Create a recovery code',
+  about: 'The code signs a browser in once, without a passkey or a wallet. The former code stops working.',
   example: {},
   access: 'session',
   input: z.strictObject({}),

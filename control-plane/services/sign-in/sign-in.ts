@@ -47,7 +47,7 @@ function signInOperation(type: 'buyer' | 'seller') {
   return defineOperation({
     name: `${type}-key.sign-in`,
     summary: `Exchange a signed message for a ${type} key`,
-    about: 'The signed message proves the wallet; a new wallet gets its accounts. The key is shown once.',
+    about: 'The signature proves the wallet. A new wallet gets its accounts. We show the key once.',
     access: 'public',
     input: SignInInput,
     limit: 'write',
@@ -115,7 +115,7 @@ async function asUser<Result>(
 export const createSession = defineOperation({
   name: 'session.create',
   summary: 'Sign a browser in with a wallet',
-  about: 'Sets a cookie that stands for the wallet on both sides of the market.',
+  about: 'Sets a cookie for both sides of the market.',
   access: 'public',
   input: SignedInput,
   limit: 'write',
@@ -140,7 +140,7 @@ export const SessionOwnerSchema = z
 /** Reads who is signed in. */
 export const readSession = defineOperation({
   name: 'session.read',
-  summary: 'Show the signed-in user',
+  summary: 'Get the signed-in user',
   about: 'The user of the session, and its wallet if one is linked.',
   access: 'session',
   input: z.strictObject({}),

@@ -69,7 +69,7 @@ const MAX_NAMED = 1_000
 export const republishSnapshot = defineOperation({
   name: 'snapshot.republish',
   summary: 'Publish documents of the snapshot again',
-  about: 'The named ones in any case, or all that differ from the tables.',
+  about: 'Publishes the documents that you name, or all that differ from the tables.',
   access: 'operator',
   input: z.strictObject({ names: z.array(oneLine(200)).min(1).max(MAX_NAMED).optional() }),
   limit: 'none',

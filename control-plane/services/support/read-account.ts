@@ -85,7 +85,7 @@ export type SupportAccount = z.infer<typeof SupportAccountSchema>
 /** Reads a customer by the account of either side. Throws `not_found`. */
 export const readSupportAccount = defineOperation({
   name: 'support.account',
-  summary: 'Read a customer: balances, keys, calls and payments',
+  summary: 'Get a customer: balances, keys, calls and payments',
   about: 'By the account of either side. Keys are masked.',
   access: 'operator',
   input: z.strictObject({ account: oneLine(100) }),

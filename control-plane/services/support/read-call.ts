@@ -40,8 +40,8 @@ export type SupportCallView = z.infer<typeof SupportCallSchema>
 /** Reads a booked call of anybody by its request id. Throws `not_found`. */
 export const readSupportCall = defineOperation({
   name: 'support.request',
-  summary: 'Read a call of any account',
-  about: 'What it cost, what its seller and the market got, and which providers were tried.',
+  summary: 'Get a call of any account',
+  about: 'The call’s cost, the shares of the seller and the market, and each attempt.',
   access: 'operator',
   input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',

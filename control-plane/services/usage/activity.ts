@@ -34,7 +34,7 @@ const ActivityItemSchema = z
 /** Sums the caller's calls by day, model and provider, newest first, for clients of OpenRouter. */
 export const listActivity = defineOperation({
   name: 'usage.activity',
-  summary: 'Sum calls by day, model and provider',
+  summary: 'Get daily sums of calls by model and provider',
   about: 'In OpenRouter’s shape: the running UTC day and the thirty before it, or one `date`.',
   access: 'buyer',
   // Other members of OpenRouter's query are ignored.

@@ -25,8 +25,8 @@ const BREAKDOWN_MODELS = 50
 /** Reads the caller's spendable balance. */
 export const getBalance = defineOperation({
   name: 'credit.balance',
-  summary: 'Read the balance',
-  about: 'What the account can spend.',
+  summary: 'Get the balance',
+  about: 'The credit that the account can spend.',
   access: 'buyer',
   input: z.strictObject({}),
   limit: 'read',
@@ -73,7 +73,7 @@ export type BuyerMe = z.infer<typeof BuyerMeSchema>
 /** Reads a summary of the caller's account. It also serves as a free check of a key. */
 export const getMe = defineOperation({
   name: 'buyer.me',
-  summary: 'Read balance, totals and recent calls',
+  summary: 'Get the balance, totals and recent calls',
   about: 'The state of the account in one answer.',
   access: 'buyer',
   input: z.strictObject({}),

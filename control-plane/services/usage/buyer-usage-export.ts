@@ -48,7 +48,7 @@ const COLUMNS = [
 export const exportBuyerUsage = defineOperation({
   name: 'usage.export',
   summary: 'Download a file of calls',
-  about: 'A signed link to the file, which opens without a key for a while.',
+  about: 'A signed link to the file. The link works without a key for five minutes.',
   example: { period: '7d' },
   access: 'buyer',
   input: z.strictObject({ ...UsageFilterFields, format: z.literal('csv').default('csv') }),

@@ -197,8 +197,8 @@ const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
 /** Sums the caller's calls by time, oldest first. An interval without calls is left out. Throws `invalid_request`. */
 export const listUsageBuckets = defineOperation({
   name: 'usage.buckets',
-  summary: 'Sum usage over time',
-  about: 'One bucket an interval, by model, key, provider or endpoint if you ask for it.',
+  summary: 'Get sums of usage over time',
+  about: 'One bucket for each interval. Group by model, key, provider or endpoint.',
   example: { period: '7d', interval: 'day', groupBy: 'model' },
   access: 'buyer',
   input: Filter.extend({

@@ -167,9 +167,9 @@ function openBillOf({ request_id, list_cost_micro, buyer_cost_micro }: LookupRec
 /** Reads the bill of a call of the buyer, with its key and its endpoint. Throws `not_found`. */
 export const getCallBill = defineOperation({
   name: 'request.bill',
-  summary: 'Read the bill of a call',
+  summary: 'Get the bill of a call',
   about:
-    'Each class of usage with its quantity, unit price and amount. Lines, rounding and rest less the discount are the charge.',
+    'Each class of usage with its quantity, unit price and amount. The lines, the rounding and the rest, less the discount, add up to the charge.',
   access: 'buyer',
   input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',

@@ -24,7 +24,7 @@ export type Latency = z.infer<typeof LatencySchema>
 /** Measures the duration of the caller's newest 20,000 successful calls in a period. */
 export const getLatency = defineOperation({
   name: 'latency.get',
-  summary: 'Measure how long calls took',
+  summary: 'Get the latency of calls',
   about: 'The newest 20,000 successful calls of a period.',
   access: 'buyer',
   input: z.strictObject({ period: z.enum(PERIOD_NAMES).default('24h') }),

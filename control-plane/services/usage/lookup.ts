@@ -132,9 +132,9 @@ export async function findLookup(db: Database, account: AccountId, rid: RequestI
  */
 export const getRequest = defineOperation({
   name: 'request.get',
-  summary: 'Look up a call',
+  summary: 'Get a call',
   about:
-    'What it cost, who served it, why it went there, and where its money stands. Id: the x-request-id header. Without a key the id of a call that a wallet paid is answered, with its money alone.',
+    'The call’s cost, provider, route and payment. The id is the x-request-id header. Without a key, you get only the payment of a call that a wallet paid.',
   access: 'buyer',
   input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',
@@ -169,8 +169,8 @@ export type PaymentRecord = z.infer<typeof PaymentRecordSchema>
  */
 export const readPayment = defineOperation({
   name: 'payment.read',
-  summary: 'Read how the money of a call stands that a wallet paid',
-  about: 'Whoever knows the request id of a paid call may read it.',
+  summary: 'Get the payment of a call',
+  about: 'Needs no key, only the request id of a paid call.',
   access: 'public',
   input: z.strictObject({ id: oneLine(64) }),
   limit: 'read',

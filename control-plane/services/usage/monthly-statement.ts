@@ -34,7 +34,7 @@ export const exportStatement = defineOperation({
   name: 'statement.export',
   summary: 'Download the statement of a month',
   about:
-    'A signed link to the file, which opens without a key for a while. CSV has every ledger line, PDF the sums by kind and day. Both have the opening and the closing balance.',
+    'A signed link to the file. The link works without a key for five minutes. CSV has every ledger line, PDF the sums by kind and day. Both have the opening and the closing balance.',
   example: { month: '2026-11', format: 'pdf' },
   access: 'buyer',
   input: z.strictObject({ month: Month, format: z.enum(['csv', 'pdf']).default('csv') }),

@@ -81,8 +81,8 @@ export type Savings = z.infer<typeof SavingsSchema>
  */
 export const getSavings = defineOperation({
   name: 'savings.get',
-  summary: 'Compare what was paid with list prices',
-  about: 'Sums of what calls cost here and at list prices.',
+  summary: 'Compare spend with list prices',
+  about: 'Sums of the calls’ cost here and at list prices.',
   example: { period: '30d' },
   access: 'buyer',
   input: z.strictObject({ period: SavingsPeriod.default('30d') }),

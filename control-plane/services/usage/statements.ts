@@ -30,7 +30,7 @@ export type StatementPage = z.infer<typeof StatementPageSchema>
 export const listStatements = defineOperation({
   name: 'statement.list',
   summary: 'List ledger lines with the running balance',
-  about: 'Every change of the balance, with the balance after it.',
+  about: 'Every change of the balance, with the balance after each.',
   example: { maxItems: 10 },
   access: 'buyer',
   input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: PageToken.optional() }),

@@ -42,8 +42,8 @@ export type CreatedUser = z.infer<typeof CreatedUserSchema>
 /** Finds or makes the user of a wallet, and makes keys for it: the way to a first key without a sign-in. */
 export const createUser = defineOperation({
   name: 'user.create',
-  summary: 'Make the user of a wallet, and keys for it',
-  about: 'A wallet that has not signed in gets its first key in this way.',
+  summary: 'Create the user and the keys of a wallet',
+  about: 'Use this for a wallet that has not signed in yet.',
   access: 'operator',
   input: CreateUserInput,
   limit: 'none',
@@ -99,7 +99,7 @@ export type CreatedManagementKey = z.infer<typeof CreatedManagementKeySchema>
 /** Makes a management key. The scope `operator` is available only on the machine, never through a door. */
 export const createManagementKey = defineOperation({
   name: 'management-key.create',
-  summary: 'Make a management key',
+  summary: 'Create a management key',
   access: 'operator',
   input: ManagementKeyInput,
   limit: 'none',

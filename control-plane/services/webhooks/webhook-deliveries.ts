@@ -135,7 +135,7 @@ function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): D
 export const listWebhookDeliveries = defineOperation({
   name: 'webhook.deliveries',
   summary: 'List the deliveries of webhooks',
-  about: 'Deliveries to the webhook and what its address answered.',
+  about: 'Deliveries to the webhook and the answers of its address.',
   example: { maxItems: 10 },
   access: 'buyer',
   input: WebhookInput.extend({

@@ -99,8 +99,8 @@ const Events = z
  */
 export const createWebhook = defineOperation({
   name: 'webhook.create',
-  summary: 'Make a webhook',
-  about: 'The first answer alone has the signing secret. Without `events`, the webhook gets every kind of event.',
+  summary: 'Create a webhook',
+  about: 'Only the first answer has the signing secret. Leave `events` blank for all.',
   example: { url: 'https://hooks.example.com/market', events: ['balance.low'], lowBalanceUsd: 1 },
   access: 'buyer-account',
   input: z.strictObject({
@@ -163,7 +163,7 @@ export const WebhookInput = z.strictObject({ id: oneLine(100) })
 
 export const getWebhook = defineOperation({
   name: 'webhook.get',
-  summary: 'Read a webhook',
+  summary: 'Get a webhook',
   about: 'One webhook of the account, without its secret.',
   access: 'buyer',
   input: WebhookInput,
@@ -178,8 +178,8 @@ export const getWebhook = defineOperation({
  */
 export const changeWebhook = defineOperation({
   name: 'webhook.update',
-  summary: 'Change a webhook',
-  about: 'What is left out stays; null takes away.',
+  summary: 'Update a webhook',
+  about: 'A member that you leave out stays; null removes its value.',
   example: { lowBalanceUsd: 2 },
   access: 'buyer-account',
   input: WebhookInput.extend({
@@ -219,8 +219,8 @@ export const changeWebhook = defineOperation({
 /** Removes a webhook with its secrets and its log. Waiting deliveries are dropped. Throws `not_found`. */
 export const removeWebhook = defineOperation({
   name: 'webhook.remove',
-  summary: 'Remove a webhook',
-  about: 'No more events are sent to its address.',
+  summary: 'Delete a webhook',
+  about: 'The webhook’s address gets no more events.',
   example: {},
   access: 'buyer-account',
   input: WebhookInput,
@@ -246,8 +246,8 @@ export const removeWebhook = defineOperation({
  */
 export const rotateWebhookSecret = defineOperation({
   name: 'webhook.rotate-secret',
-  summary: 'Give a webhook a new secret',
-  about: 'Both secrets sign until the window is over.',
+  summary: 'Rotate the secret of a webhook',
+  about: 'Both secrets sign until the window ends.',
   example: {},
   access: 'buyer-account',
   input: WebhookInput.extend({

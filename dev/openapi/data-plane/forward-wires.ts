@@ -63,7 +63,7 @@ export const FORWARD_ROUTES: readonly DataRoute[] = [
     ...family,
     method: 'get',
     path: '/x402/api/social/v2/users/by/username/{username}',
-    summary: 'Read a user by name, paid by a wallet',
+    summary: 'Get a user by name, paid by a wallet',
     description: 'Reads one user at the service behind this path and answers what the service answers.',
     answers: { 'application/json': Anything },
   },
@@ -71,7 +71,7 @@ export const FORWARD_ROUTES: readonly DataRoute[] = [
     ...family,
     method: 'post',
     path: '/x402/api/crypto-rpc/rpc/{network}',
-    summary: 'Read a chain by JSON-RPC, paid by a wallet',
+    summary: 'Query a chain by JSON-RPC, paid by a wallet',
     description:
       'One request or a batch of up to 100. Methods that write or sign are never forwarded. Each method has a price.',
     body: z.union([RpcRequest, z.array(RpcRequest).min(1).max(100)]),

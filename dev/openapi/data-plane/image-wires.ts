@@ -89,7 +89,7 @@ const ImageAnswer = z
       megapixels: z.number().optional().describe('The area, where the model is sold by it.'),
     }),
   })
-  .meta({ id: 'ImageAnswer', description: 'The pictures of a call, as links or as base64, and what the call cost.' })
+  .meta({ id: 'ImageAnswer', description: 'The pictures of a call, as links or as base64, and the cost of the call.' })
 
 /** A white pixel. */
 const PIXEL =
@@ -100,7 +100,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
   {
     ...paidRoute,
     path: '/v1/images/generations',
-    summary: 'Make pictures',
+    summary: 'Create images',
     description: 'A request with a source picture is an edit.',
     body: ImageRequest,
     answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
@@ -111,7 +111,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
   {
     ...paidRoute,
     path: '/v1/images',
-    summary: "Make pictures, by OpenRouter's path",
+    summary: 'Create images (OpenRouter’s path)',
     description: 'The same as `/v1/images/generations`.',
     body: ImageRequest,
     answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
@@ -120,7 +120,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
   {
     ...paidRoute,
     path: '/v1/images/edits',
-    summary: 'Change a picture',
+    summary: 'Edit an image',
     description: 'As JSON, or as the form that official clients send, with the pictures as files in image or image[].',
     isFormToo: true,
     body: ImageEditRequest,

@@ -97,7 +97,7 @@ const BookOffer = z
   .meta({
     id: 'BookOffer',
     description:
-      'An offer in the order book of a model, with its price, what is left of its cap and what it sold in 24 hours. Sales are null while they are not summed yet.',
+      'An offer in the order book of a model, with its price, the rest of its cap and its sales of 24 hours. Sales are null until they are summed.',
   })
 const OrderBook = z
   .object({
@@ -153,7 +153,7 @@ export const FIGURE_READS: readonly DataRoute[] = [
     ...read,
     path: '/api/markets',
     summary: 'List market rows',
-    description: 'Every model that somebody sells, with live prices, health, caps and the figures of 24 hours.',
+    description: 'Every model on sale, with live prices, health, caps and the figures of 24 hours.',
     query: MarketQuery,
     answers: json(z.object({ markets: z.array(MarketRow) })),
     examples: { one: { model: 'gpt-5-mini' } },
@@ -186,7 +186,7 @@ export const FIGURE_READS: readonly DataRoute[] = [
   {
     ...read,
     path: '/api/markets/{model}',
-    summary: 'Read an order book',
+    summary: 'Get an order book',
     description: 'The offers for one model, with their prices.',
     answers: json(OrderBook),
     variables,
@@ -194,8 +194,8 @@ export const FIGURE_READS: readonly DataRoute[] = [
   {
     ...read,
     path: '/api/markets/{model}/performance',
-    summary: 'Read speed and uptime by provider',
-    description: 'What was measured on calls of one model.',
+    summary: 'Get speed and uptime by provider',
+    description: 'Measured on real calls of one model.',
     answers: json(Performance),
     variables,
   },

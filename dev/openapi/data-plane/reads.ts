@@ -153,7 +153,7 @@ const Explanation = z
   })
   .meta({
     id: 'RouteExplanation',
-    description: 'Where a call would go now, at what price, and why other offers are left out.',
+    description: 'The route of a call now, its price, and the reason why other offers are left out.',
   })
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema })
@@ -205,7 +205,7 @@ const CATALOG_READS: readonly DataRoute[] = [
     ...once,
     path: '/api/x402/info',
     tag: 'Catalog',
-    summary: 'Say how to pay for single calls',
+    summary: 'Get the terms of payment by wallet',
     description: 'For a wallet without an account: x402 and MPP, the paths that take them, and the flow.',
     answers: json(PaymentNotes),
   },
@@ -227,7 +227,7 @@ const KEY_READS: readonly DataRoute[] = [
     takesFloor: true,
     path: '/v1/key',
     tag: 'Calls',
-    summary: 'Read the limits of the asking key',
+    summary: 'Get the limits of your key',
     description: 'In OpenRouter’s format: the caps of the key and the amounts spent.',
     answers: json(z.object({ data: KeyStanding })),
   },
@@ -237,7 +237,7 @@ const KEY_READS: readonly DataRoute[] = [
     takesFloor: true,
     path: '/v1/credits',
     tag: 'Calls',
-    summary: 'Read the credit of the asking key’s account',
+    summary: 'Get the credit of your account',
     description: 'For clients of OpenRouter (`data`) and of the AI Gateway (`balance`, `total_used`).',
     answers: json(Credits),
   },
@@ -246,7 +246,7 @@ const KEY_READS: readonly DataRoute[] = [
     takesFloor: true,
     path: '/v1/generation',
     tag: 'Calls',
-    summary: 'Look up a call in OpenRouter’s shape',
+    summary: 'Get a call in OpenRouter’s shape',
     description: 'The model, the tokens and the cost of one call.',
     query: z.object({ id: z.string().describe('The x-request-id of the call.') }),
     answers: json(z.object({ data: Generation })),
@@ -282,7 +282,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     ...once,
     path: '/health/live',
     tag: 'Health',
-    summary: 'Say that the process runs',
+    summary: 'Check that the process runs',
     description: 'Answers 200 as long as the process can answer at all.',
     answers: state,
   },
@@ -291,8 +291,8 @@ const HEALTH_READS: readonly DataRoute[] = [
     ...once,
     path: '/health/ready',
     tag: 'Health',
-    summary: 'Say whether calls can be served',
-    description: 'Answers 503 while calls would be refused.',
+    summary: 'Check that calls can be served',
+    description: 'Answers 503 while the market refuses calls.',
     answers: readiness,
   },
   {
@@ -300,8 +300,8 @@ const HEALTH_READS: readonly DataRoute[] = [
     ...once,
     path: '/health/paid',
     tag: 'Health',
-    summary: 'Say whether paid calls are admitted',
-    description: 'Answers 503 while calls that cost money would be refused.',
+    summary: 'Check that paid calls are admitted',
+    description: 'Answers 503 while the market refuses calls that cost money.',
     answers: state,
   },
 ]

@@ -52,7 +52,7 @@ const Capabilities = z
   })
   .meta({
     id: 'ResourceCapabilities',
-    description: 'What may be asked of a provider with a lent key: hosts, paths, models, fences and traits.',
+    description: 'The reach of a lent key at its provider: hosts, paths, models, fences and traits.',
   })
 
 const Trait = z
@@ -115,36 +115,36 @@ export const RESOURCE_READS: readonly DataRoute[] = [
   {
     ...read,
     path: '/v1/resource/markets',
-    summary: 'List what is lent',
+    summary: 'List the markets of lent keys',
     description: 'The resources that have lent keys on the market, with their prices.',
     answers: json(z.object({ markets: z.array(MarketListing) })),
   },
   {
     ...read,
     path: '/v1/resource/capabilities',
-    summary: 'List what can be called',
-    description: 'Routes, models and prices of each resource, for scoping a listing.',
+    summary: 'List the routes of lent keys',
+    description: 'Routes, models and prices of each resource.',
     answers: json(z.object({ resources: z.array(Capabilities) })),
   },
   {
     ...read,
     path: '/v1/resource/traits',
-    summary: 'List what X-MKT-Require may name',
-    description: 'The traits by which a call chooses among lent keys.',
+    summary: 'List the traits of lent keys',
+    description: 'The traits that `X-MKT-Require` of a call may name.',
     answers: json(z.object({ traits: z.array(Trait) })),
   },
   {
     ...read,
     path: '/v1/resource/market/analytics',
-    summary: 'Read volume and savings of the market',
+    summary: 'Get volume and savings of lent keys',
     description: 'Sums over all calls on lent keys.',
     answers: json(z.object({ resources: z.array(Figures) })),
   },
   {
     ...read,
     path: '/v1/resource/book/{provider}',
-    summary: 'Read the lent keys of a resource',
-    description: 'Best discount first, each with whether it can serve the call that the query describes, and why not.',
+    summary: 'List the lent keys of a resource',
+    description: 'Best discount first. Each key says whether it can serve the call of the query, and why not.',
     query: z.object({
       model: z.string().optional(),
       method: z.enum(['GET', 'POST', 'PUT']).optional(),

@@ -51,7 +51,7 @@ const Usage = Cost.extend({
   total_tokens: Count,
   prompt_tokens_details: z.record(z.string(), Count),
   completion_tokens_details: z.record(z.string(), Count),
-}).meta({ id: 'ChatUsage', description: 'The tokens of a chat call and what it cost.' })
+}).meta({ id: 'ChatUsage', description: 'The tokens and the cost of a chat call.' })
 const Answer = z.looseObject({
   role: z.literal('assistant'),
   content: z.string().nullable(),
@@ -85,7 +85,7 @@ const ChatAnswer = z
   })
   .meta({
     id: 'ChatAnswer',
-    description: 'A whole answer in OpenAI’s chat protocol. Its usage says what the call cost.',
+    description: 'A whole answer in OpenAI’s chat protocol. Its usage has the cost of the call.',
   })
 
 const CompletionRequest = z
@@ -153,7 +153,7 @@ const ResponseAnswer = z
   })
   .meta({
     id: 'ResponseAnswer',
-    description: 'A whole answer in OpenAI’s responses protocol. Its usage says what the call cost.',
+    description: 'A whole answer in OpenAI’s responses protocol. Its usage has the cost of the call.',
   })
 
 const MessageBody = {
@@ -228,7 +228,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     ...chat,
     path: '/v1/chat/completions',
     takesFloor: true,
-    summary: 'Ask a model in a conversation',
+    summary: 'Create a chat completion',
     description:
       'OpenAI’s chat protocol. The call goes to the cheapest healthy offer that may serve it, and to the next one when ' +
       'that fails before content.',
@@ -236,34 +236,34 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
   {
     ...chat,
     path: '/api/inference/v1/chat/completions',
-    summary: 'Ask a model in a conversation (second path)',
+    summary: 'Create a chat completion (second path)',
     description: 'The same as `/v1/chat/completions`.',
   },
   {
     ...chat,
     path: '/x402/api/inference/v1/chat/completions',
     access: 'public' as const,
-    summary: 'Ask a model in a conversation, paid by x402 alone',
+    summary: 'Create a chat completion, paid by x402 only',
     description: 'The same as `/v1/chat/completions`, without a key. A wallet pays for each call.',
   },
   {
     ...completion,
     path: '/v1/completions',
     takesFloor: true,
-    summary: 'Complete a text',
+    summary: 'Create a completion',
     description: 'OpenAI’s older protocol: the model goes on with one `prompt`.',
   },
   {
     ...completion,
     path: '/api/inference/v1/completions',
-    summary: 'Complete a text (second path)',
+    summary: 'Create a completion (second path)',
     description: 'The same as `/v1/completions`.',
   },
   {
     ...completion,
     path: '/x402/api/inference/v1/completions',
     access: 'public' as const,
-    summary: 'Complete a text, paid by x402 alone',
+    summary: 'Create a completion, paid by x402 only',
     description: 'The same as `/v1/completions`, without a key. A wallet pays for each call.',
   },
   {
@@ -271,7 +271,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     path: '/v1/responses',
     takesFloor: true,
     tag: 'Responses',
-    summary: 'Ask a model for a response',
+    summary: 'Create a response',
     description: 'OpenAI’s responses protocol, without keeping anything: the whole conversation comes as input.',
     body: ResponseRequest,
     answers: answers(ResponseAnswer),
@@ -286,7 +286,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     takesFloor: true,
     tag: 'Messages',
     envelope: 'messages',
-    summary: 'Send a message',
+    summary: 'Create a message',
     description: 'Anthropic’s messages protocol. The key stands in x-api-key or in Authorization.',
     body: MessageRequest,
     answers: answers(MessageAnswer),

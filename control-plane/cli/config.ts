@@ -25,14 +25,14 @@ type Variables = Readonly<Record<string, string | undefined>>
 
 /** The variables, for help and the reference page. */
 export const VARIABLES = {
-  MARKET_URL: 'Address of the market; `--url` goes before it.',
-  MARKET_CONTROL_URL: 'Address of the control plane, where it has one of its own.',
+  MARKET_URL: 'Address of the market. `--url` wins over it.',
+  MARKET_CONTROL_URL: 'Address of the control plane, if it differs.',
   MARKET_BUYER_KEY: 'Key of a buyer.',
   MARKET_SELLER_KEY: 'Key of a seller.',
   MARKET_OPERATOR_KEY: 'Management key of an operator.',
-  MARKET_CONFIG_DIR: 'Folder of `credentials.json`; `~/.config/market` unless set.',
-  MARKET_HOME: 'Folder of a market on this machine, with its `sandbox.json`; `.market` unless set.',
-  NO_COLOR: 'Set to anything: no colours.',
+  MARKET_CONFIG_DIR: 'Folder of `credentials.json`; default `~/.config/market`.',
+  MARKET_HOME: 'Folder of a market on this machine, with its `sandbox.json`; default `.market`.',
+  NO_COLOR: 'Any value turns colours off.',
 } as const
 
 export function readCliConfig(environment: Variables = process.env): CliConfig {

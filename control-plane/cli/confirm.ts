@@ -6,5 +6,5 @@ export async function confirm({ terminal }: Cli, question: string, isConfirmed: 
   if (isConfirmed) return
   if (!terminal.canAsk) throw usageError("Not a terminal, so I can't ask. Add --yes to confirm.")
   const answer = await terminal.ask(`${question} [y/N] `)
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('declined', 'Nothing was changed.')
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('declined', 'Nothing changed.')
 }

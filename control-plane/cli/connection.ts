@@ -98,7 +98,7 @@ function findUrl(
   if (sandboxUrl !== undefined) return { url: trimmed(sandboxUrl), foundIn: config.sandboxFile }
   const { current } = readCredentials(config.folder)
   if (current !== null) return { url: checkUrl(current, 'credentials'), foundIn: 'the last login' }
-  throw usageError('Which market? Name it with --url or MARKET_URL; a market started here is found by itself.')
+  throw usageError('Which market? Pass --url or set MARKET_URL.')
 }
 
 const trimmed = (url: string) => url.replace(/\/+$/, '')

@@ -1,13 +1,13 @@
 /** The ways in which a run ends, for scripts. */
 export const EXIT_CODES = {
-  ok: { code: 0, meaning: 'It worked.' },
-  failure: { code: 1, meaning: 'The service refused, or something went wrong.' },
-  usage: { code: 2, meaning: 'The command line was not understood; nothing was sent.' },
-  auth: { code: 3, meaning: 'No key, a wrong key, or a key that may not do that.' },
-  notFound: { code: 4, meaning: 'There is no such thing.' },
-  unavailable: { code: 5, meaning: 'The service cannot be reached or is at a limit: try again later.' },
-  partial: { code: 6, meaning: 'A part of it failed; what worked stands.' },
-  declined: { code: 7, meaning: 'Nobody confirmed; nothing was changed.' },
+  ok: { code: 0, meaning: 'Success.' },
+  failure: { code: 1, meaning: 'The market refused, or something went wrong.' },
+  usage: { code: 2, meaning: 'The command line is wrong. Nothing was sent.' },
+  auth: { code: 3, meaning: 'No key, a wrong key, or a key without the permission.' },
+  notFound: { code: 4, meaning: 'Not found.' },
+  unavailable: { code: 5, meaning: 'The market is out of reach or at a limit. Try again later.' },
+  partial: { code: 6, meaning: 'A part failed. The rest is done.' },
+  declined: { code: 7, meaning: 'You did not confirm. Nothing changed.' },
 } as const
 export type ExitName = keyof typeof EXIT_CODES
 

@@ -26,7 +26,7 @@ export async function callJson(call: Call): Promise<unknown> {
   try {
     return JSON.parse(body)
   } catch (cause) {
-    throw new CommandFailure('failure', 'The service answered in a form that is not understood.', { cause })
+    throw new CommandFailure('failure', 'The answer of the market is not readable.', { cause })
   }
 }
 
@@ -60,7 +60,7 @@ export async function* callLines(call: Call): AsyncGenerator<string> {
     }
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause
-    throw new CommandFailure('unavailable', 'The connection broke before the answer was whole.', {
+    throw new CommandFailure('unavailable', 'The connection broke before the answer was complete.', {
       cause,
       ...idOf(answer),
     })

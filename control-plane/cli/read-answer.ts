@@ -5,7 +5,7 @@ import { CommandFailure } from './failure.ts'
 export function readAnswer<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.output<Schema> {
   const parsed = schema.safeParse(answer)
   if (parsed.success) return parsed.data
-  throw new CommandFailure('failure', 'The service answered in a form that this program does not know.', {
+  throw new CommandFailure('failure', 'The answer of the market has an unknown form. Update this program.', {
     cause: parsed.error,
   })
 }

@@ -8,16 +8,16 @@ import { EXIT_CODES } from './failure.ts'
 export function referencePage(): string {
   return `# Command line
 
-\`npx market <command>\` does over the public API what buyers, sellers and operators do on the page. Answers are tables on a terminal,
-plain columns in a pipe, JSON with \`--json\`; progress, costs and errors go to standard error. \`market --help\` shows the commands
-by group.
+Buy, sell and operate a market from a terminal: \`npx market <command>\` uses the same public API as the page. Answers are
+tables on a terminal, plain columns in a pipe, and JSON with \`--json\`. Progress, costs and errors go to standard error.
+\`market --help\` shows the commands by group.
 
 ## Address and keys
 
-The address comes from \`--url\`, then \`MARKET_URL\`, then the \`sandbox.json\` of a development market that runs here, then
-the last \`market login\`. Keys come from \`--key-file\`, a variable, the last login to
-that market, or that \`sandbox.json\`; never from the command line, which every process of a machine can read. A file
-with a secret that others can read (any mode wider than 0600) is refused.
+The program takes the address from \`--url\`, then from \`MARKET_URL\`, then from the \`sandbox.json\` of a development market on
+this machine, then from the last \`market login\`. It takes keys from \`--key-file\`, a variable, the last login to that market,
+or that \`sandbox.json\`. Never put a key on the command line, because every process of a machine can read it. The program
+refuses a file with a secret that others can read (any mode wider than 0600).
 
 | Variable | Meaning |
 | --- | --- |
@@ -35,7 +35,7 @@ ${rows(COMMON_OPTIONS.map(({ flags, text }) => [code(flags), text]))}
 | --- | --- | --- |
 ${rows(Object.entries(EXIT_CODES).map(([name, { code: number, meaning }]) => [String(number), name, meaning]))}
 
-An error says what the service said, with its code and the id of the request. With \`--json\` it is one line of JSON on the
+An error shows the message of the market, its code and the request id. With \`--json\`, the error is one line of JSON on
 standard error: \`{"error":{"code","message","param","status","retry_after","request_id"}}\`.
 
 ## Completion
@@ -57,7 +57,7 @@ function describe({ name, summary, about, arguments: given = [], options = [], e
     ...given.map((argument) => [code(argument.name), argument.text]),
     ...options.map(({ flags, text, choices, fallback }) => {
       const known = choices === undefined ? '' : ` (${choices.join(', ')})`
-      return [code(flags), `${text}${known}${fallback === undefined ? '' : `; ${fallback} unless given`}`]
+      return [code(flags), `${text}${known}${fallback === undefined ? '' : `; default ${fallback}`}`]
     }),
   ]
   const table = lines.length === 0 ? '' : `\n| Argument or option | Meaning |\n| --- | --- |\n${rows(lines)}\n`

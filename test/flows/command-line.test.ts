@@ -203,7 +203,7 @@ describe('a lender at the command line', () => {
     const nobody = await runMarket(['lent', 'show', 'ofr_00000000000000000000000000'], { env })
     expect([nobody.code, nobody.err]).toEqual([4, expect.stringContaining('not_found')])
     const purged = await runMarket(['lent', 'purge', id, '--yes'], { env })
-    expect([purged.code, purged.out]).toEqual([0, expect.stringContaining('The key is destroyed.')])
+    expect([purged.code, purged.out]).toEqual([0, expect.stringContaining('The secret is destroyed.')])
     const none = await json(z.looseObject({ delisted: z.literal(0) }), 'lent', 'remove-all', '--yes')
     expect(none.delisted).toBe(0)
   })

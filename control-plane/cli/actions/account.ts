@@ -69,7 +69,7 @@ export const listUsage: Action = async ({ connection }, { options }) => {
       { title: 'LIST', alignsRight: true, value: (item) => dollars(item.listCostMicro) },
       { title: 'STATE', value: (item) => item.settlementStatus },
     ],
-    'No calls in this time.',
+    'No calls in this period.',
   )
   return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }

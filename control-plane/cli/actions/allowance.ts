@@ -50,7 +50,7 @@ export const openAllowance: Action = async (cli, { options }) => {
 export const revokeAllowance: Action = async (cli, { options }) => {
   const named = textOption(options, 'privateKeyEnv') ?? textOption(options, 'privateKeyFrom')
   const wallet = named === undefined ? undefined : await ownWallet(cli, options)
-  await confirm(cli, 'End payment from the wallet?', isSet(options, 'yes'))
+  await confirm(cli, 'Stop payment from the wallet?', isSet(options, 'yes'))
   const closed = await cli.connection.as('buyer', (client) => client.allowance.close.mutate())
   if (wallet === undefined || closed.typedData === null) return shown(closed)
   return handIn(cli, { asked: closed, typed: Typed.parse(JSON.parse(closed.typedData)), wallet, value: '0' })
@@ -81,7 +81,7 @@ async function handIn({ connection }: Cli, { asked, typed, wallet, value }: Orde
     spender.toLowerCase() === asked.spender.toLowerCase() &&
     typed.domain.verifyingContract.toLowerCase() === asked.asset.toLowerCase() &&
     typed.message.value === value
-  if (!isAsAsked) throw usageError('The market asks for another permit: nothing was signed.')
+  if (!isAsAsked) throw usageError('The market asked for a different permit. Nothing was signed.')
   const permit = { value, deadline: Number(deadline), signature: await wallet.signTypedData(typed) }
   return shown(await connection.as('buyer', (client) => client.allowance.sign.mutate(permit)))
 }
@@ -108,7 +108,7 @@ function shown(allowance: Allowance) {
       { title: 'REASON', value: ({ reason }) => reason },
       { title: 'TRANSACTION', value: (row) => row.txHash },
     ],
-    'Nothing was taken from the wallet yet.',
+    'No draws from the wallet yet.',
   )
   const json = { ...allowance, typedData: typedData === null ? null : readTypedData(typedData) }
   return { json: toSnakeBody(json), blocks: [standing, taken] }

@@ -39,7 +39,7 @@ export const deposit: Action = async (cli, { options }) => {
   const isAsAsked =
     typed.message.to.toLowerCase() === way.address.toLowerCase() && typed.message.value === way.deposit?.amountUsdc
   const id = way.deposit?.id
-  if (!isAsAsked || id === undefined) throw usageError('The market asks for another transfer: nothing was signed.')
+  if (!isAsAsked || id === undefined) throw usageError('The market asked for a different transfer. Nothing was signed.')
   await confirm(
     cli,
     `Send ${dollars(typed.message.value)} from ${wallet.address} to ${way.address}?`,
@@ -64,7 +64,7 @@ export const listDeposits: Action = async ({ connection }, { options }) => {
       { title: 'REASON', value: ({ reason }) => reason },
       { title: 'TRANSACTION', value: (row) => row.txHash },
     ],
-    'Nothing was deposited yet.',
+    'No deposits yet.',
   )
   return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }

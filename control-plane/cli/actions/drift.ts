@@ -45,7 +45,7 @@ export const importBill: Action = async ({ connection }, given) => {
 /** Fetches a provider's bill with an admin key. */
 export const fetchBill: Action = async ({ connection }, { options }) => {
   const [variable, file] = [textOption(options, 'keyEnv'), textOption(options, 'keyFrom')]
-  if ((variable === undefined) === (file === undefined)) throw usageError('Name --key-env or --key-from.')
+  if ((variable === undefined) === (file === undefined)) throw usageError('Pass --key-env or --key-from.')
   const key = file === undefined ? readSecretVariable(variable ?? '') : readSecretIn(file)
   if (key === undefined) throw usageError(`The variable ${variable} is not set.`)
   const days = wholeOption(options, 'days', { min: 1, max: 90 })
@@ -90,7 +90,7 @@ export const showDrift: Action = async ({ connection }, { options }) => {
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => count(calls) },
       { title: 'LIKELY CAUSE', value: ({ cause }) => cause },
     ],
-    'There is no bill of these days.',
+    'No bills in this period.',
   )
   const stated = table(
     drift.stated,
@@ -101,7 +101,7 @@ export const showDrift: Action = async ({ connection }, { options }) => {
       { title: 'OFF', alignsRight: true, value: (row) => shownPercent(row.differencePct) },
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => count(calls) },
     ],
-    'No answer states its cost.',
+    'No answers with their own cost.',
   )
   return { json: toSnakeBody(drift), blocks: [sums, rows, stated] }
 }
@@ -123,7 +123,7 @@ export const showProviderDrift: Action = async ({ connection }, { options }) => 
       { title: 'OFF', alignsRight: true, value: (row) => shownPercent(row.differencePct) },
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => count(calls) },
     ],
-    'No provider is off.',
+    'No provider differs from the list.',
   )
   return { json: toSnakeBody(drift), blocks: [rows] }
 }

@@ -35,7 +35,7 @@ export const showEarnings: Action = async ({ connection }, { options }) => {
       { title: 'OTHER UNITS', value: (row) => usedUnits(row) },
       { title: 'LAST SALE', value: (row) => instant(row.lastSaleAt) },
     ],
-    'Nothing was sold in this time.',
+    'No sales in this period.',
   )
   const rest = text(
     `The ${shown.length} models with the highest earnings of ${best.length}. Add --limit ${best.length} for all.`,
@@ -58,7 +58,7 @@ export const showHealthLog: Action = async ({ connection }, { options }) => {
       { title: 'THEN', value: (item) => item.actionTaken },
       { title: 'DETAIL', value: (item) => item.errorDetail },
     ],
-    'Nothing went wrong.',
+    'No health events.',
   )
   return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }

@@ -45,7 +45,7 @@ export const explainRoute: Action = async (cli, given) => {
       { title: 'OFF', alignsRight: true, value: (offer) => percent(offer.discount_pct) },
       { title: 'AT MOST', alignsRight: true, value: (offer) => dollars(offer.estimate_micro) },
     ],
-    'No offer would serve it.',
+    'No offer would serve this call.',
   )
   const others = table(excluded, [
     { title: 'NOT THIS OFFER', value: ({ offer }) => offer },

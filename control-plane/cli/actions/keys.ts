@@ -66,7 +66,7 @@ export const createKey: Action = async ({ connection }, { options }) => {
   )
   const blocks = [
     facts({ id: created.id, label: created.label, key: key ?? 'was shown before' }),
-    text('The key is shown this once: keep it in a secret store.'),
+    text('We show the key only once. Keep it in a secret store.'),
   ]
   const { keyType } = created
   return { json: toSnakeBody({ ...(key === null ? {} : { key, apiKey: key }), ...flat(created), keyType }), blocks }

@@ -51,7 +51,7 @@ function describe(offer: Lent): OutputBlock {
 /** The key, from a variable or a file. It is never an argument, because others read the list of processes. */
 function keyOf(options: CommandOptions): string {
   const [variable, file] = [textOption(options, 'keyEnv'), textOption(options, 'keyFrom')]
-  if ((variable === undefined) === (file === undefined)) throw usageError('Name the key by --key-env or --key-from.')
+  if ((variable === undefined) === (file === undefined)) throw usageError('Pass the key with --key-env or --key-from.')
   const key = file === undefined ? readSecretVariable(variable ?? '') : readSecretIn(file)
   if (key === undefined) throw usageError(`The variable ${variable} is not set.`)
   return key.reveal()
@@ -104,7 +104,7 @@ export const tryKey: Action = async ({ connection }, given) => {
   const probe = await connection.as('seller', (client) => client.lentOffer.probe.mutate(wanted))
   const said = probe.ok
     ? facts({ 'the key': 'is good', 'in milliseconds': String(probe.latencyMs), traits: probe.traits.join(', ') })
-    : text(`The key is no good: ${probe.error}.`)
+    : text(`The key does not work: ${probe.error}.`)
   return { json: toSnakeBody(probe), blocks: [said], ...(probe.ok ? {} : { exit: 'failure' as const }) }
 }
 
@@ -143,7 +143,7 @@ const change = async ({ connection }: Cli, wanted: Change) =>
 export const updateLent: Action = async (cli, given) => {
   const terms = termsOf(given.options)
   if (Object.values(terms).every((term) => term === undefined)) {
-    throw usageError('Nothing to change: name a discount, a cap, a rule or a label.')
+    throw usageError('Nothing to change. Pass a discount, a cap, a rule or a label.')
   }
   return change(cli, { id: argument(given), ...terms })
 }
@@ -153,19 +153,19 @@ export const activateLent: Action = (cli, given) => change(cli, { id: argument(g
 
 export const removeLent: Action = async (cli, given) => {
   const id = argument(given)
-  await confirm(cli, `Take ${id} off the market for good?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Delete ${id}? You cannot undo this.`, isSet(given.options, 'yes'))
   return shown(await cli.connection.as('seller', (client) => client.lentOffer.delete.mutate({ id })))
 }
 
 export const purgeLent: Action = async (cli, given) => {
   const id = argument(given)
-  await confirm(cli, `Take ${id} off the market and destroy its key?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Delete ${id} and destroy its key? You cannot undo this.`, isSet(given.options, 'yes'))
   const offer = await cli.connection.as('seller', (client) => client.lentOffer.purge.mutate({ id }))
-  return { json: toSnakeBody(offer), blocks: [text('The key is destroyed.'), describe(offer)] }
+  return { json: toSnakeBody(offer), blocks: [text('The secret is destroyed.'), describe(offer)] }
 }
 
 export const removeAllLent: Action = async (cli, { options }) => {
-  await confirm(cli, 'Take all your lent keys off the market for good?', isSet(options, 'yes'))
+  await confirm(cli, 'Delete all your lent keys? You cannot undo this.', isSet(options, 'yes'))
   const gone = await cli.connection.as('seller', (client) => client.lentOffer.deleteAll.mutate())
   return { json: toSnakeBody(gone), blocks: [text(`${gone.delisted} are off the market.`)] }
 }
@@ -185,7 +185,7 @@ export const showLentEarnings: Action = async ({ connection }, { options }) => {
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => String(calls) },
       { title: 'EARNED', alignsRight: true, value: ({ earnedMicro }) => inUsd(earnedMicro) },
     ],
-    'Nothing was sold.',
+    'No sales.',
   )
   const refused = table(
     found.refusedDemand,
@@ -195,7 +195,7 @@ export const showLentEarnings: Action = async ({ connection }, { options }) => {
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => String(calls) },
       { title: 'WORTH', alignsRight: true, value: ({ quotedMicro }) => inUsd(quotedMicro) },
     ],
-    'Your rules refused nothing.',
+    'Your rules refused no calls.',
   )
   return { json: toSnakeBody(found), blocks: [sums, sold, refused] }
 }

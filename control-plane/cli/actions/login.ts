@@ -23,7 +23,7 @@ export const login: Action = async (cli, { options }) => {
     return { json: { market: origin, side, kept_in: path }, blocks: [facts({ market: origin, side, 'kept in': path })] }
   }
   if (side === 'operator')
-    throw usageError('An operator key is made on the machine: name it by --key-env or --key-from.')
+    throw usageError('Create an operator key on the machine of the market, then pass it with --key-env or --key-from.')
   const wallet = await openWallet(cli, options)
   const query = { address: wallet.address }
   const challenge = readAnswer(Challenge, await connection.call('GET', `/v1/${side}/auth/challenge`, { query }))
@@ -41,7 +41,7 @@ export const login: Action = async (cli, { options }) => {
 function secretOption(options: CommandOptions, name: 'key' | 'privateKey'): Secret | undefined {
   const variable = textOption(options, `${name}Env`)
   const file = textOption(options, `${name}From`)
-  if (variable !== undefined && file !== undefined) throw usageError('Name a variable or a file, not both.')
+  if (variable !== undefined && file !== undefined) throw usageError('Pass a variable or a file, not both.')
   if (file !== undefined) return readSecretIn(file)
   if (variable === undefined) return undefined
   const found = readSecretVariable(variable)
@@ -53,11 +53,11 @@ function secretOption(options: CommandOptions, name: 'key' | 'privateKey'): Secr
 export async function openWallet({ terminal }: Pick<Cli, 'terminal'>, options: CommandOptions) {
   const named = secretOption(options, 'privateKey')
   if (named === undefined && !terminal.canAsk) {
-    throw usageError('Name the wallet: --private-key-env or --private-key-from.')
+    throw usageError('Pass the wallet with --private-key-env or --private-key-from.')
   }
-  const secret = named ?? (await terminal.askSecret('Private key of the wallet, not shown: '))
+  const secret = named ?? (await terminal.askSecret('Private key of the wallet (hidden): '))
   const digits = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(secret.reveal().trim())?.[1]
-  if (digits === undefined) throw usageError('That is no private key of a wallet: 64 hexadecimal digits.')
+  if (digits === undefined) throw usageError('A private key of a wallet has 64 hexadecimal digits.')
   const { privateKeyToAccount } = await import('viem/accounts')
   return privateKeyToAccount(`0x${digits}`)
 }
@@ -77,7 +77,7 @@ function checkChallenge(message: string, { origin, address }: { origin: string; 
 /** Forgets what was kept for a market. The keys stay valid until they are revoked. */
 export const logout: Action = async ({ connection }) => {
   const wasKept = forgetKeys(connection.folder, connection.url)
-  const said = wasKept ? 'Forgotten here. A key stays valid until it is revoked.' : 'Nothing was kept.'
+  const said = wasKept ? 'Removed from this machine. The key stays valid until you revoke it.' : 'No keys were saved.'
   return { json: { market: connection.url, forgotten: wasKept }, blocks: [text(said)] }
 }
 

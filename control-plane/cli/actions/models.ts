@@ -52,7 +52,7 @@ export const listModels: Action = async ({ connection }, { options }) => {
           [unitPrices(cataloguePrices(pricing)), leastBilled(pricing)].filter(Boolean).join(', ') || null,
       },
     ],
-    'No model has that in its name.',
+    'No model matches.',
   )
   return { json: found, blocks: [rows] }
 }

@@ -95,7 +95,7 @@ export const updateOffer: Action = async (cli, given) => {
     ...(label === undefined ? {} : { label }),
   }
   if (Object.keys(terms).length === 0)
-    throw usageError('Nothing to change: --discount, --cap-daily, --passes or --label.')
+    throw usageError('Nothing to change. Pass --discount, --cap-daily, --passes or --label.')
   return change(cli, { id: argument(given), ...terms })
 }
 
@@ -104,13 +104,13 @@ export const pauseOffer: Action = (cli, given) => change(cli, { id: argument(giv
 
 export const removeOffer: Action = async (cli, given) => {
   const id = argument(given)
-  await confirm(cli, `Take ${id} off the market?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Delete ${id}? New calls no longer go to this offer.`, isSet(given.options, 'yes'))
   return shown(await cli.connection.as('seller', (client) => client.offer.delete.mutate({ id })))
 }
 
 export const resetOffer: Action = async ({ connection }, given) => {
   const health = await connection.as('seller', (client) => client.offer.resetHealth.mutate({ id: argument(given) }))
-  return { json: toSnakeBody(health), blocks: [text('It counts as healthy again.')] }
+  return { json: toSnakeBody(health), blocks: [text('The offer is healthy again.')] }
 }
 
 const POLL_MS = 300
@@ -119,7 +119,7 @@ const MAX_POLLS = 2_000
 /** Takes every active offer of the seller off the market, and waits until that is done. */
 export const cancelOffers: Action = async (cli, { options }) => {
   const { connection, terminal, isJson } = cli
-  await confirm(cli, 'Take all your active offers off the market?', isSet(options, 'yes'))
+  await confirm(cli, 'Cancel all your active offers?', isSet(options, 'yes'))
   let operation = await connection.as('seller', (client) => client.offer.bulkCancel.mutate())
   const progress = startProgress(terminal, { label: 'Cancelling', isQuiet: isJson, now: () => performance.now() })
   try {
@@ -143,7 +143,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)
-      reject(new CommandFailure('declined', 'Stopped waiting; the work goes on.'))
+      reject(new CommandFailure('declined', 'Stopped waiting. The work goes on.'))
     }
     const timer = setTimeout(() => {
       signal.removeEventListener('abort', stop)

@@ -106,7 +106,7 @@ export const putPrices: Action = async ({ connection }, given) => {
     }),
   )
   const said =
-    put.version === null ? 'They were like that already.' : `Prices of ${put.model} in version ${put.version}.`
+    put.version === null ? 'The prices are the same already.' : `Prices of ${put.model} in version ${put.version}.`
   return { json: put, blocks: [text(said)] }
 }
 

@@ -69,7 +69,7 @@ export const listIncidents: Action = async ({ connection }, { options }) => {
       { title: 'TITLE', value: ({ title }) => title },
       { title: 'TOUCHES', value: touchedOf },
     ],
-    'No incident was declared in the last seven days.',
+    'No incidents in the last seven days.',
   )
   const more = page.nextToken === null ? [] : [text(`More with --next-token ${page.nextToken}`)]
   return { json: page, blocks: [rows, ...more] }

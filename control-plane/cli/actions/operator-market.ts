@@ -116,7 +116,7 @@ export const distrustProvider = trust(false)
 
 export const removeProvider: Action = async (cli, given) => {
   const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Take ${wanted.id} off the allow-list?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Remove ${wanted.id} from the allow-list?`, isSet(given.options, 'yes'))
   const gone = await cli.connection.as('operator', (client) => client.provider.remove.mutate(wanted))
   return { json: gone, blocks: [text(`${gone.id} is off the allow-list.`)] }
 }

@@ -17,7 +17,7 @@ function linesOf(lines: readonly Line[]) {
 /** The account to act on, named by a wallet or by its id. */
 function partyOf(options: CommandOptions): { wallet?: string; account?: string } {
   const [wallet, account] = [textOption(options, 'wallet'), textOption(options, 'account')]
-  if ((wallet === undefined) === (account === undefined)) throw usageError('Name one of --wallet and --account.')
+  if ((wallet === undefined) === (account === undefined)) throw usageError('Pass one of --wallet and --account.')
   return { ...(wallet && { wallet }), ...(account && { account }) }
 }
 
@@ -71,7 +71,7 @@ export const readTransaction: Action = async ({ connection }, given) => {
 
 export const reverseTransaction: Action = async (cli, given) => {
   const wanted = { key: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Book the opposite of ${wanted.key}?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Reverse ${wanted.key}?`, isSet(given.options, 'yes'))
   const booked = await cli.connection.as('operator', (client) => client.ledger.reverse.mutate(wanted))
   return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
 }
@@ -109,7 +109,7 @@ export const listShortfall: Action = async ({ connection }) => {
       { title: 'BUYER', value: ({ account }) => account },
       { title: 'TRACED TO', value: ({ reason }) => reason },
     ],
-    'Every charge was covered.',
+    'No shortfalls.',
   )
   return { json: report, blocks: [facts({ owed: dollars(report.owedMicro) }), rows] }
 }
@@ -117,14 +117,14 @@ export const listShortfall: Action = async ({ connection }) => {
 export const explainShortfall: Action = async ({ connection }, given) => {
   const wanted = { tx: argument(given), reason: requiredOption(given.options, 'reason') }
   const explained = await connection.as('operator', (client) => client.shortfall.explain.mutate(wanted))
-  return { json: explained, blocks: [text(`It is noted with ${wanted.tx}.`)] }
+  return { json: explained, blocks: [text(`Recorded with ${wanted.tx}.`)] }
 }
 
 export const repostJournals: Action = async (cli, { options }) => {
   const wanted = { since: requiredOption(options, 'since'), reason: requiredOption(options, 'reason') }
-  await confirm(cli, `Bring again what was posted since ${wanted.since}?`, isSet(options, 'yes'))
+  await confirm(cli, `Post the journals again since ${wanted.since}?`, isSet(options, 'yes'))
   const asked = await cli.connection.as('operator', (client) => client.journal.repost.mutate(wanted))
-  return { json: asked, blocks: [text('The journals bring it again. The gate admits nothing until they have.')] }
+  return { json: asked, blocks: [text('The journals post again. The gate admits no calls until they are done.')] }
 }
 
 export const listPayoutHolds: Action = async ({ connection }) => {
@@ -136,14 +136,14 @@ export const listPayoutHolds: Action = async ({ connection }) => {
       { title: 'SINCE', value: ({ setAt }) => instant(setAt) },
       { title: 'BECAUSE OF', value: ({ reason }) => reason },
     ],
-    'No payout is held back.',
+    'No holds on payouts.',
   )
   return { json: payoutHolds, blocks: [rows] }
 }
 
 export const clearPayoutHold: Action = async (cli, given) => {
   const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, 'Let payouts go on?', isSet(given.options, 'yes'))
+  await confirm(cli, 'Resume payouts?', isSet(given.options, 'yes'))
   const cleared = await cli.connection.as('operator', (client) => client.payoutHold.clear.mutate(wanted))
   return { json: cleared, blocks: [text(`The hold ${wanted.id} is cleared.`)] }
 }

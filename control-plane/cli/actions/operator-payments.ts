@@ -27,7 +27,7 @@ export const readState: Action = async ({ connection }) => {
       { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
       { title: 'OLDEST', value: ({ oldestAt }) => instant(oldestAt) },
     ],
-    'No payment is open.',
+    'No open payments.',
   )
   return { json: state, blocks: [known, rows] }
 }
@@ -70,14 +70,14 @@ export const listDebtors: Action = async ({ connection }) => {
       { title: 'PAYMENTS', alignsRight: true, value: ({ payments }) => String(payments) },
       { title: 'SINCE', value: ({ since }) => instant(since) },
     ],
-    'No wallet owes anything.',
+    'No debts.',
   )
   return { json: debtors, blocks: [rows] }
 }
 
 export const forgiveDebt: Action = async (cli, given) => {
   const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Forgive what is owed by ${wanted.rid}?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Forgive the debt of ${wanted.rid}?`, isSet(given.options, 'yes'))
   const forgiven = await cli.connection.as('operator', (client) => client.payments.forgive.mutate(wanted))
   return { json: forgiven, blocks: [text(`${forgiven.payer} owes nothing by it any more.`)] }
 }

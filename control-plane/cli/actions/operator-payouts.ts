@@ -45,7 +45,7 @@ export const readState: Action = async ({ connection }) => {
       { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
       { title: 'OLDEST', value: ({ oldestAt }) => instant(oldestAt) },
     ],
-    'Nothing is on its way.',
+    'No transfers on their way.',
   )
   const stops = table(
     state.stops,
@@ -54,7 +54,7 @@ export const readState: Action = async ({ connection }) => {
       { title: 'SINCE', value: ({ setAt }) => instant(setAt) },
       { title: 'REASON', value: ({ reason }) => reason },
     ],
-    'No seller is stopped.',
+    'No stopped sellers.',
   )
   return { json: state, blocks: [known, rows, stops] }
 }
@@ -82,15 +82,15 @@ export const listTransfers: Action = async ({ connection }, { options }) => {
 }
 
 export const drain: Action = async (cli, { options }) => {
-  await confirm(cli, 'Turn every balance above the threshold into payouts now?', isSet(options, 'yes'))
+  await confirm(cli, 'Pay out every balance above the threshold now?', isSet(options, 'yes'))
   const { planned } = await cli.connection.as('operator', (client) => client.payouts.drain.mutate({}))
   return { json: { planned }, blocks: [facts({ 'payouts planned': String(planned) })] }
 }
 
 const DECISIONS = {
-  hold: 'Take this payout out of the line?',
-  release: 'Let this payout go?',
-  cancel: 'Give the money of this payout back to its seller?',
+  hold: 'Hold this payout?',
+  release: 'Release this payout?',
+  cancel: 'Cancel this payout? The money goes back to its seller.',
 } as const
 
 const decide =
@@ -113,20 +113,20 @@ const sellerOf = (given: Given) => ({
 })
 
 export const stopSeller: Action = async (cli, given) => {
-  await confirm(cli, 'Pay this seller no more?', isSet(given.options, 'yes'))
+  await confirm(cli, 'Stop the payouts of this seller?', isSet(given.options, 'yes'))
   const after = await cli.connection.as('operator', (client) => client.payouts.stopSeller.mutate(sellerOf(given)))
   return { json: after, blocks: [facts({ seller: after.seller, stopped: yesNo(after.isStopped) })] }
 }
 
 export const startSeller: Action = async (cli, given) => {
-  await confirm(cli, 'Pay this seller again?', isSet(given.options, 'yes'))
+  await confirm(cli, 'Resume the payouts of this seller?', isSet(given.options, 'yes'))
   const after = await cli.connection.as('operator', (client) => client.payouts.startSeller.mutate(sellerOf(given)))
   return { json: after, blocks: [facts({ seller: after.seller, stopped: yesNo(after.isStopped) })] }
 }
 
 export const fund: Action = async (cli, given) => {
   const wanted = { transaction: argument(given, 0), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, 'Book what this transaction brought to the treasury as capital?', isSet(given.options, 'yes'))
+  await confirm(cli, 'Book the tokens of this transaction as capital?', isSet(given.options, 'yes'))
   const booked = await cli.connection.as('operator', (client) => client.treasury.fund.mutate(wanted))
   const shown = {
     transaction: booked.transaction,

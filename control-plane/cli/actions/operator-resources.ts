@@ -71,7 +71,7 @@ export const blockLent: Action = async ({ connection }, given) => {
 export const restoreLent: Action = async ({ connection }, given) => {
   const [id, reason] = [argument(given), requiredOption(given.options, 'reason')]
   const offer = await connection.as('operator', (client) => client.lentOffer.restore.mutate({ id, reason }))
-  return { json: offer, blocks: [text(`Its seller may put ${offer.id} back on the market.`)] }
+  return { json: offer, blocks: [text(`The seller may activate ${offer.id} again.`)] }
 }
 
 type Change = { readonly place: string; readonly before: string | null; readonly after: string | null }

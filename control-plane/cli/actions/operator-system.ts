@@ -49,14 +49,14 @@ export const listHolds: Action = async ({ connection }, { options }) => {
       { title: 'ENDS', value: ({ expiresAt }) => instant(expiresAt) },
       { title: 'OVERDUE', value: ({ isOverdue }) => yesNo(isOverdue) },
     ],
-    'No money is held.',
+    'No open holds.',
   )
   return { json: holds, blocks: [rows] }
 }
 
 export const releaseHold: Action = async (cli, given) => {
   const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Give back what ${wanted.rid} holds?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Release the hold of ${wanted.rid}?`, isSet(given.options, 'yes'))
   const released = await cli.connection.as('operator', (client) => client.hold.release.mutate(wanted))
   return { json: released, blocks: [text(`${released.rid} holds nothing any more.`)] }
 }
@@ -87,7 +87,7 @@ export const listFailedJobs: Action = async ({ connection }, given) => {
       { title: 'TRIES', alignsRight: true, value: ({ attempts }) => attempts },
       { title: 'REASON', value: ({ reason }) => reason },
     ],
-    'No job has failed.',
+    'No failed jobs.',
   )
   return { json: jobs, blocks: [rows] }
 }
@@ -152,7 +152,7 @@ export const showInvariants: Action = async ({ connection }, { options }) => {
       { title: 'BROKEN', value: ({ breaches }) => breaches.join(', ') || 'none' },
       { title: 'FAILURE', value: ({ failure }) => failure },
     ],
-    'The checker has not run yet: --run runs it now.',
+    'The checker has not run yet. Add --run to run it now.',
   )
   const waiting = facts({ differences: state.differences.length, 'payouts held': state.payoutHolds.length })
   const [latest] = runs
@@ -175,7 +175,7 @@ export const listPoison: Action = async ({ connection }) => {
       { title: 'REASON', value: ({ reason }) => reason },
       { title: 'SEEN', value: ({ lastSeenAt }) => instant(lastSeenAt) },
     ],
-    'Every event could be posted.',
+    'No events set aside.',
   )
   return { json: rows, blocks: [shown] }
 }
@@ -189,7 +189,7 @@ function decidePoison(decision: 'retry' | 'discard'): Action {
   return async (cli, given) => {
     const wanted = { payloadHash: argument(given), reason: requiredOption(given.options, 'reason') }
     if (decision === 'discard') {
-      await confirm(cli, 'Give the event up? Nobody is charged for it.', isSet(given.options, 'yes'))
+      await confirm(cli, 'Discard the event? Its call stays free.', isSet(given.options, 'yes'))
     }
     const done = await cli.connection.as('operator', (client) => client.poison[decision].mutate(wanted))
     return { json: done, blocks: [text(decision === 'retry' ? 'It is posted.' : 'It is given up.')] }
@@ -208,7 +208,7 @@ export const listConflicts: Action = async ({ connection }) => {
       { title: 'BOOKED', alignsRight: true, value: ({ settledChargeMicro }) => dollars(settledChargeMicro) },
       { title: 'SEEN', value: ({ seenAt }) => instant(seenAt) },
     ],
-    'No event contradicts what is booked.',
+    'No conflicts.',
   )
   return { json: rows, blocks: [shown] }
 }
@@ -219,7 +219,7 @@ export const resolveConflict: Action = async ({ connection }, given) => {
   const done = await connection.as('operator', (client) =>
     client.conflict.resolve.mutate({ rid: argument(given), payloadHash, reason }),
   )
-  return { json: done, blocks: [text('It is noted as resolved.')] }
+  return { json: done, blocks: [text('Resolved.')] }
 }
 
 export const searchAudit: Action = async ({ connection }, { options }) => {

@@ -45,7 +45,7 @@ export const listStrays: Action = async ({ connection }) => {
       { title: 'LAST FROM', value: ({ lastSender }) => lastSender },
       { title: 'LAST IN', value: ({ lastTransaction }) => lastTransaction },
     ],
-    'No other tokens came.',
+    'No other tokens.',
   )
   return { json: tokens, blocks: [rows] }
 }
@@ -57,7 +57,7 @@ export const assign: Action = async (cli, given) => {
     reason: requiredOption(given.options, 'reason'),
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
-  await confirm(cli, `Give what this transaction brought to ${wanted.wallet}?`, isSet(given.options, 'yes'))
+  await confirm(cli, `Assign this deposit to ${wanted.wallet}?`, isSet(given.options, 'yes'))
   const done = await cli.connection.as('operator', (client) => client.deposit.assign.mutate(wanted))
   const shown = { transaction: done.transaction, amount: dollars(done.amountMicro), kind: done.kind, deposit: done.ref }
   return { json: done, blocks: [facts(shown)] }
@@ -81,9 +81,9 @@ export const reconcile: Action = async (cli, { options }) => {
       { title: 'TRANSFERS', alignsRight: true, value: ({ count }) => String(count) },
       { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
     ],
-    'Nothing came or left yet.',
+    'No transfers yet.',
   )
-  const wrong = table(done.mismatches, [{ title: 'MISMATCH', value: (sentence) => sentence }], 'Everything fits.')
+  const wrong = table(done.mismatches, [{ title: 'MISMATCH', value: (sentence) => sentence }], 'No mismatches.')
   return { json: done, blocks: [known, sums, wrong] }
 }
 
@@ -93,7 +93,7 @@ export const withdraw: Action = async (cli, given) => {
     reason: requiredOption(given.options, 'reason'),
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
-  await confirm(cli, 'Book what left with this transaction as taken out of the capital?', isSet(given.options, 'yes'))
+  await confirm(cli, 'Book this transfer as a withdrawal of capital?', isSet(given.options, 'yes'))
   const done = await cli.connection.as('operator', (client) => client.treasury.withdraw.mutate(wanted))
   return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
 }
@@ -106,11 +106,7 @@ export const assignDeparture: Action = async (cli, given) => {
     reason: requiredOption(given.options, 'reason'),
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
-  await confirm(
-    cli,
-    `Book what left with this transaction as a payout of ${wanted.wallet}?`,
-    isSet(given.options, 'yes'),
-  )
+  await confirm(cli, `Book this transfer as a payout of ${wanted.wallet}?`, isSet(given.options, 'yes'))
   const { amountMicro, ...done } = await cli.connection.as('operator', (client) =>
     client.treasury.payout.mutate(wanted),
   )
@@ -136,7 +132,7 @@ export const readChain: Action = async ({ connection }) => {
       { title: 'COUNT', alignsRight: true, value: ({ count }) => String(count) },
       { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
     ],
-    'Nothing is under way.',
+    'No unfinished work.',
   )
   return { json: found, blocks: [known, rows] }
 }
@@ -148,7 +144,7 @@ export const acceptChain: Action = async (cli, given) => {
   const fromBlock = wholeOption(options, 'from-block', { min: 0, max: 2 ** 40 })
   const found = await cli.connection.as('operator', (client) => client.treasury.chain.query({}))
   const ended = found.underWay.map(({ what, count, amountMicro }) => `${count} ${what} of ${dollars(amountMicro)}`)
-  const what = ended.length === 0 ? 'Nothing is under way.' : `It ends ${ended.join(', ')}.`
+  const what = ended.length === 0 ? 'No unfinished work.' : `It ends ${ended.join(', ')}.`
   await confirm(cli, `${what} Accept the chain ${genesis}?`, isSet(options, 'yes'))
   const wanted = { genesis, reason, ...(fromBlock === undefined ? {} : { fromBlock }) }
   const done = await cli.connection.as('operator', (client) => client.treasury.acceptChain.mutate(wanted))
@@ -170,7 +166,7 @@ export const awaitFormer: Action = async (cli, given) => {
 
 export const retire: Action = async (cli, given) => {
   const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
-  const question = `Is all that left ${wanted.treasury} in the books? What is not may be paid again.`
+  const question = `Are all transfers out of ${wanted.treasury} in the books? A missing one may be paid again.`
   await confirm(cli, question, isSet(given.options, 'yes'))
   const done = await cli.connection.as('operator', (client) => client.treasury.retire.mutate(wanted))
   return { json: done, blocks: [facts({ treasury: done.treasury, 'tokens and chains': done.purses })] }
@@ -191,7 +187,7 @@ export const listOwing: Action = async ({ connection }) => {
       { title: 'UNDER WAY', alignsRight: true, value: ({ drawingMicro }) => dollars(drawingMicro) },
       { title: 'NEXT TRY', value: ({ retryAt }) => (retryAt === null ? null : instant(retryAt)) },
     ],
-    'No wallet owes anything.',
+    'No debts.',
   )
   return { json: lines, blocks: [rows] }
 }

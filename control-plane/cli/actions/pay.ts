@@ -74,7 +74,7 @@ function parsed({ body }: RawAnswer): unknown {
   try {
     return JSON.parse(body)
   } catch (cause) {
-    throw new CommandFailure('failure', 'The service answered in a form that is not understood.', { cause })
+    throw new CommandFailure('failure', 'The answer of the market is not readable.', { cause })
   }
 }
 

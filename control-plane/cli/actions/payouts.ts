@@ -22,7 +22,7 @@ const payoutTable = (payouts: Answer['payouts']) =>
       { title: 'REASON', value: ({ reason }) => reason },
       { title: 'TRANSACTION', value: (row) => row.txHash },
     ],
-    'Nothing was paid out yet.',
+    'No payouts yet.',
   )
 
 export const showPayouts: Action = async ({ connection }, { options }) => {
@@ -42,7 +42,7 @@ export const showPayouts: Action = async ({ connection }, { options }) => {
       { title: 'PAID', alignsRight: true, value: (row) => dollars(row.paidUsdc) },
       { title: 'WITHHELD FOR', value: (row) => row.holdReason },
     ],
-    'Nothing was earned yet.',
+    'No earnings yet.',
   )
   return {
     json: toSnakeBody(position),
@@ -71,7 +71,7 @@ const bodyOf = <Shown extends Pick<Answer, 'authorization'>>({ authorization, ..
 export const requestPayout: Action = async (cli, { options }) => {
   const recipient = textOption(options, 'to')
   const wanted = { selfSubmit: isSet(options, 'selfSubmit'), ...(recipient && { recipient }) }
-  await confirm(cli, 'Pay out what is available?', isSet(options, 'yes'))
+  await confirm(cli, 'Pay out the available balance?', isSet(options, 'yes'))
   const answer = await cli.connection.as('seller', (client) => client.payout.request.mutate(wanted))
   const outcome = facts({ status: answer.status, 'withheld for': answer.reason })
   return { json: bodyOf(answer), blocks: [outcome, payoutTable(answer.payouts), ...submission(answer.authorization)] }

@@ -179,7 +179,7 @@ function pickedTable(picked: readonly Picked[]): OutputBlock {
 function pick(found: readonly Discovery[], names: readonly string[] | undefined): Discovery[] {
   const sold = found.filter(({ supported }) => supported)
   if (names === undefined) {
-    if (sold.length === 0) throw new CommandFailure('notFound', 'Nothing that this provider serves can be sold here.')
+    if (sold.length === 0) throw new CommandFailure('notFound', 'The market sells none of the models of this provider.')
     return sold
   }
   const known = sold.flatMap(({ model }) => model ?? [])
@@ -242,7 +242,9 @@ export const testProvider: Action = async ({ connection }, { options }: Given) =
     Tested,
     await connection.call('POST', '/v1/seller/test-connection', { side: 'seller', body }),
   )
-  const said = answer.ok ? `It answers, in ${answer.latency_ms} ms.` : `It does not: ${answer.error}`
+  const said = answer.ok
+    ? `The model answers, in ${answer.latency_ms} ms.`
+    : `The model does not answer: ${answer.error}`
   const cost = dollarsOf(answer.probe_cost_usd)
   const spent = cost === null ? [] : [text(`The test call cost about ${cost}.`)]
   return { json: answer, blocks: [text(said), ...spent], ...(answer.ok ? {} : { exit: 'failure' as const }) }

@@ -2,23 +2,23 @@ import { LENT_RANGES, LENT_STATES } from '#control-plane/cli/choices.ts'
 import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
-const YES: Option = { flags: '--yes', text: 'do not ask' }
-const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
-const LENT = [{ name: '<id>', text: 'the lent key, ofr_…' }]
-const RESOURCE = [{ name: '<resource>', text: 'the provider, as provider-p2' }]
+const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
+const REASON: Option = { flags: '--reason <text>', text: 'reason, for the audit log' }
+const LENT = [{ name: '<id>', text: 'lent key id (ofr_…)' }]
+const RESOURCE = [{ name: '<resource>', text: 'provider, e.g. provider-p2' }]
 const KEY: readonly Option[] = [
-  { flags: '--key-env <variable>', text: "the variable with the provider's key" },
-  { flags: '--key-from <file>', text: "a file of mode 0600 with the provider's key" },
+  { flags: '--key-env <variable>', text: "environment variable with the provider's key" },
+  { flags: '--key-from <file>', text: "file with the provider's key (mode 0600)" },
 ]
 const TERMS: readonly Option[] = [
-  { flags: '--discount <percent>', text: 'whole percent off what the provider takes, 5 to 80' },
-  { flags: '--cap-daily <dollars>', text: 'the most it sells in a UTC day; none lifts it' },
-  { flags: '--models <list>', text: 'only these, with commas between; none lifts it' },
-  { flags: '--methods <list>', text: 'only these of GET, POST and PUT; none lifts it' },
-  { flags: '--paths <list>', text: 'only these patterns, as /v1/images or /v1/{rest+}; none lifts it' },
-  { flags: '--rate <calls>', text: 'the most calls a minute; none lifts it' },
-  { flags: '--buyer-share <percent>', text: 'the most of the daily cap that one buyer uses; none lifts it' },
-  { flags: '--label <text>', text: 'a name for people' },
+  { flags: '--discount <percent>', text: "whole percent off the provider's price, 5 to 80" },
+  { flags: '--cap-daily <dollars>', text: 'daily cap (UTC), or none' },
+  { flags: '--models <list>', text: 'allowed models, separated by commas, or none' },
+  { flags: '--methods <list>', text: 'allowed methods of GET, POST and PUT, or none' },
+  { flags: '--paths <list>', text: 'allowed paths, e.g. /v1/images or /v1/{rest+}, or none' },
+  { flags: '--rate <calls>', text: 'calls per minute, or none' },
+  { flags: '--buyer-share <percent>', text: 'maximum share of the daily cap for one buyer, or none' },
+  { flags: '--label <text>', text: 'name that only you see' },
 ]
 
 /** The commands of those who lend keys, and of operators for resources. */
@@ -27,7 +27,7 @@ export const LENT_COMMANDS: readonly CommandRow[] = [
     name: 'lend',
     procedure: 'lentOffer.create',
     arguments: RESOURCE,
-    options: [...KEY, ...TERMS, { flags: '--traits <list>', text: 'traits that you declare of the account' }, YES],
+    options: [...KEY, ...TERMS, { flags: '--traits <list>', text: 'traits of the account that you declare' }, YES],
     examples: ['lend provider-p2 --key-env PROVIDER_KEY --discount 30 --cap-daily 25'],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).lendKey,
   },
@@ -43,7 +43,7 @@ export const LENT_COMMANDS: readonly CommandRow[] = [
     procedure: 'lentOffer.list',
     options: [
       { flags: '--status <status>', text: 'only these', choices: LENT_STATES },
-      { flags: '--resource <resource>', text: 'only of this provider' },
+      { flags: '--resource <resource>', text: 'only this provider' },
       ...PAGE,
     ],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).listLent,
@@ -96,7 +96,7 @@ export const LENT_COMMANDS: readonly CommandRow[] = [
   {
     name: 'lent earnings',
     procedure: 'lentOffer.analytics',
-    options: [{ flags: '--range <range>', text: 'how far back', choices: LENT_RANGES }],
+    options: [{ flags: '--range <range>', text: 'period to show', choices: LENT_RANGES }],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).showLentEarnings,
   },
   {
@@ -107,10 +107,10 @@ export const LENT_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator resources put',
     summary: 'Show the changes of a record, then store it as the next version.',
-    arguments: [{ name: '<file>', text: 'a record in JSON' }],
+    arguments: [{ name: '<file>', text: 'file with the record in JSON' }],
     options: [
-      { flags: '--source <text>', text: 'where the values come from; stands beside the version' },
-      { flags: '--dry-run', text: 'only show what would change' },
+      { flags: '--source <text>', text: 'source of the values, kept with the version' },
+      { flags: '--dry-run', text: 'show the changes, store nothing' },
       YES,
     ],
     examples: ['operator resources put provider-x4.json --source price-list-2026-12'],

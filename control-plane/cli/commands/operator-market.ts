@@ -1,19 +1,19 @@
 import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
-const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
-const YES: Option = { flags: '--yes', text: 'do not ask' }
-const DRY_RUN: Option = { flags: '--dry-run', text: 'only show what would change' }
+const REASON: Option = { flags: '--reason <text>', text: 'reason, for the audit log' }
+const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
+const DRY_RUN: Option = { flags: '--dry-run', text: 'show the changes, store nothing' }
 const ACCEPT: Option = {
   flags: '--accept <models>',
   text: 'models whose prices may move by more than twice, with commas between; or all',
 }
-const OVERWRITE: Option = { flags: '--overwrite', text: 'replace what operators set, too' }
-const NOTE: Option = { flags: '--note <text>', text: 'what everybody is told' }
+const OVERWRITE: Option = { flags: '--overwrite', text: 'also replace values that operators set' }
+const NOTE: Option = { flags: '--note <text>', text: 'public note' }
 const TOUCHED: readonly Option[] = [
-  { flags: '--state <state>', text: 'how far it is', choices: ['investigating', 'identified', 'monitoring'] },
-  { flags: '--models <list>', text: 'the models it touches, with commas between' },
-  { flags: '--providers <list>', text: 'the providers it touches, with commas between' },
+  { flags: '--state <state>', text: 'state', choices: ['investigating', 'identified', 'monitoring'] },
+  { flags: '--models <list>', text: 'affected models, separated by commas' },
+  { flags: '--providers <list>', text: 'affected providers, separated by commas' },
 ]
 
 /** Operators' commands for the catalogue, providers, offers and incidents. */
@@ -29,8 +29,8 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
     name: 'operator catalog refresh',
     summary: 'Compare the catalogue with the data of this release, then update it.',
     options: [
-      { flags: '--list <file>', text: "models beside them, in the shape of OpenRouter's /api/v1/models" },
-      { flags: '--source <text>', text: 'where the values of the list come from' },
+      { flags: '--list <file>', text: "file with more models, in the shape of OpenRouter's /api/v1/models" },
+      { flags: '--source <text>', text: 'source of the values of the list' },
       DRY_RUN,
       ACCEPT,
       OVERWRITE,
@@ -42,12 +42,10 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator catalog import',
     summary: 'Compare a list of models with the catalogue, then import it.',
-    arguments: [
-      { name: '<file>', text: "a list in the shape of OpenRouter's /api/v1/models; - is the standard input" },
-    ],
+    arguments: [{ name: '<file>', text: "list in the shape of OpenRouter's /api/v1/models; - reads standard input" }],
     options: [
-      { flags: '--source <text>', text: 'where the values come from; stands beside every change' },
-      { flags: '--effective-at <time>', text: 'from when prices count, as 2026-12-01T00:00:00Z; now otherwise' },
+      { flags: '--source <text>', text: 'source of the values, kept with every change' },
+      { flags: '--effective-at <time>', text: 'start of the prices, e.g. 2026-12-01T00:00:00Z; default now' },
       DRY_RUN,
       YES,
     ],
@@ -63,41 +61,41 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator aliases list',
     procedure: 'alias.list',
-    options: [{ flags: '--model <model>', text: 'only of this model' }],
+    options: [{ flags: '--model <model>', text: 'only this model' }],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).listAliases,
   },
   {
     name: 'operator aliases put',
     procedure: 'alias.put',
     arguments: [
-      { name: '<alias>', text: 'the name' },
-      { name: '<model>', text: 'the model it means' },
+      { name: '<alias>', text: 'name' },
+      { name: '<model>', text: 'model that the name means' },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).putAlias,
   },
   {
     name: 'operator aliases remove',
     procedure: 'alias.remove',
-    arguments: [{ name: '<alias>', text: 'the name' }],
+    arguments: [{ name: '<alias>', text: 'name' }],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).removeAlias,
   },
   {
     name: 'operator prices list',
     procedure: 'price.list',
-    arguments: [{ name: '<model>', text: 'the model' }],
+    arguments: [{ name: '<model>', text: 'model name or alias' }],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).listPrices,
   },
   {
     name: 'operator prices put',
     procedure: 'price.put',
-    arguments: [{ name: '<model>', text: 'the model' }],
+    arguments: [{ name: '<model>', text: 'model name or alias' }],
     options: [
-      { flags: '--input <dollars>', text: 'a million tokens in' },
-      { flags: '--output <dollars>', text: 'a million tokens out' },
-      { flags: '--cache-read <dollars>', text: 'a million tokens read from the cache' },
-      { flags: '--cache-write <dollars>', text: 'a million tokens written to the cache' },
-      { flags: '--source <text>', text: 'where the values come from; stands beside every change' },
-      { flags: '--effective-at <time>', text: 'from when prices count, as 2026-12-01T00:00:00Z; now otherwise' },
+      { flags: '--input <dollars>', text: 'price of a million input tokens' },
+      { flags: '--output <dollars>', text: 'price of a million output tokens' },
+      { flags: '--cache-read <dollars>', text: 'price of a million tokens read from the cache' },
+      { flags: '--cache-write <dollars>', text: 'price of a million tokens written to the cache' },
+      { flags: '--source <text>', text: 'source of the values, kept with every change' },
+      { flags: '--effective-at <time>', text: 'start of the prices, e.g. 2026-12-01T00:00:00Z; default now' },
     ],
     examples: ['operator prices put gpt-5-mini --input 0.25 --output 2 --source vendor-page'],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).putPrices,
@@ -111,27 +109,27 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
     name: 'operator drift',
     procedure: 'drift.providers',
     options: [
-      { flags: '--from <day>', text: 'the first day of the bills in UTC, as 2026-11-01' },
-      { flags: '--to <day>', text: 'the last day' },
-      { flags: '--above <percent>', text: 'only differences above this; 1 otherwise' },
+      { flags: '--from <day>', text: 'first day of the bills (UTC), e.g. 2026-11-01' },
+      { flags: '--to <day>', text: 'last day (UTC)' },
+      { flags: '--above <percent>', text: 'only differences above this; default 1' },
     ],
     load: async () => (await import('#control-plane/cli/actions/drift.ts')).showProviderDrift,
   },
   {
     name: 'operator providers put',
     procedure: 'provider.put',
-    arguments: [{ name: '<id>', text: 'its slug' }],
+    arguments: [{ name: '<id>', text: 'slug of the provider' }],
     options: [
-      { flags: '--base-url <url>', text: 'where its API starts; the host may be a pattern, as *.openai.azure.com' },
-      { flags: '--name <text>', text: 'its name' },
-      { flags: '--trusted', text: 'default routing may use it' },
-      { flags: '--cost-reference <url>', text: 'where its prices stand' },
-      { flags: '--endpoints <names>', text: 'the endpoints that its host runs, as chat,embeddings; all otherwise' },
-      { flags: '--hosts <hosts>', text: 'other hosts of its API, as *.services.ai.azure.com' },
-      { flags: '--base-paths <paths>', text: 'other paths of its hosts where an API starts, as /anthropic,/beta/v1' },
+      { flags: '--base-url <url>', text: 'base URL of the API; the host may be a pattern, e.g. *.openai.azure.com' },
+      { flags: '--name <text>', text: 'name of the provider' },
+      { flags: '--trusted', text: 'allow default routing to use the provider' },
+      { flags: '--cost-reference <url>', text: 'page with its prices' },
+      { flags: '--endpoints <names>', text: 'endpoints of the host, e.g. chat,embeddings; leave out for all' },
+      { flags: '--hosts <hosts>', text: 'other hosts of the API, e.g. *.services.ai.azure.com' },
+      { flags: '--base-paths <paths>', text: 'other base paths of its hosts, e.g. /anthropic,/beta/v1' },
       {
         flags: '--file-hosts <hosts>',
-        text: 'other hosts from which files of its jobs are fetched, as cdn.example.com',
+        text: 'other hosts for files of its jobs, e.g. cdn.example.com',
       },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).putProvider,
@@ -139,21 +137,21 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator providers trust',
     summary: 'Allow default routing to use a provider.',
-    arguments: [{ name: '<id>', text: 'its slug' }],
+    arguments: [{ name: '<id>', text: 'slug of the provider' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).trustProvider,
   },
   {
     name: 'operator providers distrust',
     summary: 'Stop default routing from using a provider.',
-    arguments: [{ name: '<id>', text: 'its slug' }],
+    arguments: [{ name: '<id>', text: 'slug of the provider' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).distrustProvider,
   },
   {
     name: 'operator providers remove',
     procedure: 'provider.remove',
-    arguments: [{ name: '<id>', text: 'its slug' }],
+    arguments: [{ name: '<id>', text: 'slug of the provider' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).removeProvider,
   },
@@ -164,8 +162,8 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
       { flags: '--model <model>', text: 'only this model' },
       { flags: '--provider <id>', text: 'only this provider' },
       { flags: '--status <status>', text: 'only these', choices: ['active', 'paused', 'inactive'] },
-      { flags: '--wallet <address>', text: 'only of this seller' },
-      { flags: '--delisted', text: 'only those taken off by an operator' },
+      { flags: '--wallet <address>', text: 'only this seller' },
+      { flags: '--delisted', text: 'only offers that an operator delisted' },
       ...PAGE,
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).searchOffers,
@@ -173,7 +171,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator delist',
     procedure: 'marketOffer.delist',
-    arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
+    arguments: [{ name: '<offer>', text: 'offer id (ofr_…)' }],
     options: [REASON],
     examples: ['operator delist ofr_… --reason "resold key"'],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).delistOffer,
@@ -181,7 +179,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator restore',
     procedure: 'marketOffer.restore',
-    arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
+    arguments: [{ name: '<offer>', text: 'offer id (ofr_…)' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).restoreOffer,
   },
@@ -194,11 +192,11 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator incidents declare',
     procedure: 'incident.declare',
-    arguments: [{ name: '<title>', text: 'one line that says what is wrong' }],
+    arguments: [{ name: '<title>', text: 'one line that describes the problem' }],
     options: [
       NOTE,
       ...TOUCHED,
-      { flags: '--started-at <time>', text: 'since when, as 2026-11-21T00:00:00Z; now otherwise' },
+      { flags: '--started-at <time>', text: 'start, e.g. 2026-11-21T00:00:00Z; default now' },
     ],
     examples: ['operator incidents declare "Slow answers" --models gpt-5-mini --note "Tripled times to first token."'],
     load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).declareIncident,
@@ -206,14 +204,14 @@ export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator incidents update',
     procedure: 'incident.update',
-    arguments: [{ name: '<incident>', text: 'the incident, inc_…' }],
-    options: [NOTE, ...TOUCHED, { flags: '--title <text>', text: 'another title' }],
+    arguments: [{ name: '<incident>', text: 'incident id (inc_…)' }],
+    options: [NOTE, ...TOUCHED, { flags: '--title <text>', text: 'new title' }],
     load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).updateIncident,
   },
   {
     name: 'operator incidents end',
     procedure: 'incident.end',
-    arguments: [{ name: '<incident>', text: 'the incident, inc_…' }],
+    arguments: [{ name: '<incident>', text: 'incident id (inc_…)' }],
     options: [NOTE],
     load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).endIncident,
   },

@@ -1,11 +1,11 @@
 import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 
-const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
-const YES: Option = { flags: '--yes', text: 'do not ask' }
+const REASON: Option = { flags: '--reason <text>', text: 'reason, for the audit log' }
+const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
 const PARTY: readonly Option[] = [
-  { flags: '--wallet <address>', text: 'of this wallet' },
-  { flags: '--account <id>', text: 'or of this account' },
-  { flags: '--usd <dollars>', text: 'how much' },
+  { flags: '--wallet <address>', text: 'wallet of the account' },
+  { flags: '--account <id>', text: 'account id, instead of the wallet' },
+  { flags: '--usd <dollars>', text: 'amount' },
 ]
 
 /** Operators' commands for money. */
@@ -15,8 +15,8 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
     procedure: 'credit.grant',
     options: [
       ...PARTY,
-      { flags: '--ticket <id>', text: 'what makes it happen once' },
-      { flags: '--note <text>', text: 'for the books' },
+      { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' },
+      { flags: '--note <text>', text: 'note for the ledger' },
     ],
     examples: ['operator credit grant --wallet 0x… --usd 5 --ticket T-17'],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).grantCredit,
@@ -26,8 +26,8 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
     procedure: 'deposit.recordFiat',
     options: [
       ...PARTY,
-      { flags: '--event <id>', text: "the provider's id of the payment: what makes it happen once" },
-      { flags: '--note <text>', text: 'for the books' },
+      { flags: '--event <id>', text: "the payment provider's id; the ledger books each id once" },
+      { flags: '--note <text>', text: 'note for the ledger' },
     ],
     examples: ['operator credit deposit --wallet 0x… --usd 5 --event evt_123'],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).depositCredit,
@@ -35,7 +35,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator credit refund',
     procedure: 'refund.fiat',
-    options: [...PARTY, { flags: '--ticket <id>', text: 'what makes it happen once' }, YES],
+    options: [...PARTY, { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' }, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).refundCredit,
   },
   {
@@ -57,8 +57,8 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
     options: [
       ...PARTY,
       { flags: '--direction <way>', text: 'credit or debit' },
-      { flags: '--counter <side>', text: 'what it is booked against: promo or shortfall' },
-      { flags: '--ticket <id>', text: 'what makes it happen once' },
+      { flags: '--counter <side>', text: 'opposite account: promo or shortfall' },
+      { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' },
       REASON,
       YES,
     ],
@@ -72,14 +72,14 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator shortfall explain',
     procedure: 'shortfall.explain',
-    arguments: [{ name: '<transaction>', text: 'its id' }],
+    arguments: [{ name: '<transaction>', text: 'id' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).explainShortfall,
   },
   {
     name: 'operator journal repost',
     procedure: 'journal.repost',
-    options: [{ flags: '--since <time>', text: 'since when, as 2026-11-21T10:00:00Z' }, REASON, YES],
+    options: [{ flags: '--since <time>', text: 'start, e.g. 2026-11-21T10:00:00Z' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).repostJournals,
   },
   {
@@ -90,7 +90,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator payout-holds clear',
     procedure: 'payoutHold.clear',
-    arguments: [{ name: '<hold>', text: 'its id' }],
+    arguments: [{ name: '<hold>', text: 'id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).clearPayoutHold,
   },
@@ -104,8 +104,8 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
     procedure: 'payments.list',
     options: [
       { flags: '--state <state>', text: 'claimed, due, mined, confirmed, released or written_off' },
-      { flags: '--payer <address>', text: 'of this wallet' },
-      { flags: '--hanging', text: 'only those without a step for a minute' },
+      { flags: '--payer <address>', text: 'wallet of the account' },
+      { flags: '--hanging', text: 'only payments without progress for a minute' },
     ],
     examples: ['operator payments list --hanging'],
     load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).listPayments,
@@ -118,7 +118,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator payments forgive',
     procedure: 'payments.forgive',
-    arguments: [{ name: '<request>', text: 'its request id' }],
+    arguments: [{ name: '<request>', text: 'request id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).forgiveDebt,
   },
@@ -132,7 +132,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
     procedure: 'payouts.list',
     options: [
       { flags: '--state <state>', text: 'scheduled, held, signed, mined, paid or returned' },
-      { flags: '--wallet <address>', text: 'of this seller' },
+      { flags: '--wallet <address>', text: 'wallet of the seller' },
     ],
     examples: ['operator payouts list --state held'],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).listTransfers,
@@ -146,42 +146,42 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator payouts hold',
     procedure: 'payouts.hold',
-    arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
+    arguments: [{ name: '<id>', text: 'payout id (pay_…)' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).hold,
   },
   {
     name: 'operator payouts release',
     procedure: 'payouts.release',
-    arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
+    arguments: [{ name: '<id>', text: 'payout id (pay_…)' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).release,
   },
   {
     name: 'operator payouts cancel',
     procedure: 'payouts.cancel',
-    arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
+    arguments: [{ name: '<id>', text: 'payout id (pay_…)' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).cancel,
   },
   {
     name: 'operator payouts stop-seller',
     procedure: 'payouts.stopSeller',
-    arguments: [{ name: '<wallet>', text: 'its wallet' }],
+    arguments: [{ name: '<wallet>', text: 'wallet of the seller' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).stopSeller,
   },
   {
     name: 'operator payouts start-seller',
     procedure: 'payouts.startSeller',
-    arguments: [{ name: '<wallet>', text: 'its wallet' }],
+    arguments: [{ name: '<wallet>', text: 'wallet of the seller' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).startSeller,
   },
   {
     name: 'operator payouts fund',
     procedure: 'treasury.fund',
-    arguments: [{ name: '<transaction>', text: 'the transaction that brought them' }],
+    arguments: [{ name: '<transaction>', text: 'transaction that brought the tokens' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).fund,
   },
@@ -205,36 +205,36 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator treasury reconcile',
     procedure: 'treasury.reconcile',
-    options: [{ flags: '--reread', text: 'have the blocks since the last proof read again' }],
+    options: [{ flags: '--reread', text: 'read the blocks since the last proof again' }],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).reconcile,
   },
   {
     name: 'operator treasury assign',
     procedure: 'deposit.assign',
     arguments: [
-      { name: '<transaction>', text: 'the transaction that brought it' },
-      { name: '<wallet>', text: 'the wallet of the buyer' },
+      { name: '<transaction>', text: 'transaction that brought the deposit' },
+      { name: '<wallet>', text: 'wallet of the buyer' },
     ],
-    options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
+    options: [{ flags: '--place <place>', text: 'number of the transfer in the transaction, from 0' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).assign,
   },
   {
     name: 'operator treasury withdraw',
     procedure: 'treasury.withdraw',
-    arguments: [{ name: '<transaction>', text: 'the transaction that took it' }],
-    options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
+    arguments: [{ name: '<transaction>', text: 'transaction that took the money' }],
+    options: [{ flags: '--place <place>', text: 'number of the transfer in the transaction, from 0' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).withdraw,
   },
   {
     name: 'operator treasury payout',
     procedure: 'treasury.payout',
     arguments: [
-      { name: '<transaction>', text: 'the transaction that took it' },
-      { name: '<wallet>', text: 'the wallet of the seller' },
+      { name: '<transaction>', text: 'transaction that took the money' },
+      { name: '<wallet>', text: 'wallet of the seller' },
     ],
     options: [
-      { flags: '--place <place>', text: 'which of its transfers, from 0' },
-      { flags: '--treasury <treasury>', text: 'the treasury that it left, that of the settings unless named' },
+      { flags: '--place <place>', text: 'number of the transfer in the transaction, from 0' },
+      { flags: '--treasury <treasury>', text: 'treasury of the transfer; default that of the settings' },
       REASON,
       YES,
     ],
@@ -248,25 +248,21 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator treasury accept-chain',
     procedure: 'treasury.acceptChain',
-    arguments: [{ name: '<genesis>', text: 'the hash of its first block, as operator treasury chain shows it' }],
-    options: [
-      { flags: '--from-block <block>', text: 'the first block to read, the next one unless named' },
-      REASON,
-      YES,
-    ],
+    arguments: [{ name: '<genesis>', text: 'hash of the first block, from operator treasury chain' }],
+    options: [{ flags: '--from-block <block>', text: 'first block to read; default the next one' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).acceptChain,
   },
   {
     name: 'operator treasury await',
     procedure: 'treasury.await',
-    arguments: [{ name: '<treasury>', text: 'its address' }],
+    arguments: [{ name: '<treasury>', text: 'address of the treasury' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).awaitFormer,
   },
   {
     name: 'operator treasury retire',
     procedure: 'treasury.retire',
-    arguments: [{ name: '<treasury>', text: 'its address, as operator payouts state shows it' }],
+    arguments: [{ name: '<treasury>', text: 'address of the treasury, from operator payouts state' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).retire,
   },

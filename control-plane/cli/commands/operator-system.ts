@@ -1,8 +1,8 @@
 import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
-const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
-const YES: Option = { flags: '--yes', text: 'do not ask' }
+const REASON: Option = { flags: '--reason <text>', text: 'reason, for the audit log' }
+const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
 
 /** Operators' commands for the running system. */
 export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
@@ -14,14 +14,14 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator features on',
     summary: 'Turn a switch on.',
-    arguments: [{ name: '<name>', text: 'the switch' }],
+    arguments: [{ name: '<name>', text: 'name of the switch' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).turnOn,
   },
   {
     name: 'operator features off',
     summary: 'Turn a switch off.',
-    arguments: [{ name: '<name>', text: 'the switch' }],
+    arguments: [{ name: '<name>', text: 'name of the switch' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).turnOff,
   },
@@ -33,32 +33,32 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator limits set',
     summary: 'Set a limit of calls.',
-    arguments: [{ name: '<name>', text: 'the limit' }],
+    arguments: [{ name: '<name>', text: 'name of the limit' }],
     options: [
-      { flags: '--per-key <calls>', text: 'calls a minute of a key, or calls at once' },
-      { flags: '--per-wallet <calls>', text: 'calls a minute over all keys of a wallet' },
+      { flags: '--per-key <calls>', text: 'calls per minute of a key, or calls in flight' },
+      { flags: '--per-wallet <calls>', text: 'calls per minute over all keys of a wallet' },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).setLimit,
   },
   {
     name: 'operator limits reset',
     summary: 'Restore the default of a limit.',
-    arguments: [{ name: '<name>', text: 'the limit' }],
+    arguments: [{ name: '<name>', text: 'name of the limit' }],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).resetLimit,
   },
   {
     name: 'operator holds list',
     procedure: 'hold.list',
     options: [
-      { flags: '--account <id>', text: 'only of this account' },
-      { flags: '--limit <count>', text: 'at most so many' },
+      { flags: '--account <id>', text: 'only this account' },
+      { flags: '--limit <count>', text: 'maximum number of rows' },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listHolds,
   },
   {
     name: 'operator holds release',
     procedure: 'hold.release',
-    arguments: [{ name: '<request>', text: 'the request id' }],
+    arguments: [{ name: '<request>', text: 'request id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).releaseHold,
   },
@@ -70,17 +70,17 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator queues failed',
     procedure: 'queue.failed',
-    arguments: [{ name: '<queue>', text: 'the queue' }],
-    options: [{ flags: '--limit <count>', text: 'at most so many' }],
+    arguments: [{ name: '<queue>', text: 'name of the queue' }],
+    options: [{ flags: '--limit <count>', text: 'maximum number of rows' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listFailedJobs,
   },
   {
     name: 'operator queues retry',
     procedure: 'queue.retry',
-    arguments: [{ name: '<queue>', text: 'the queue' }],
+    arguments: [{ name: '<queue>', text: 'name of the queue' }],
     options: [
-      { flags: '--id <job>', text: 'only this one' },
-      { flags: '--limit <count>', text: 'at most so many' },
+      { flags: '--id <job>', text: 'only this job' },
+      { flags: '--limit <count>', text: 'maximum number of rows' },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).retryJobs,
   },
@@ -97,13 +97,13 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator snapshot republish',
     procedure: 'snapshot.republish',
-    arguments: [{ name: '[names...]', text: 'documents' }],
+    arguments: [{ name: '[names...]', text: 'names of documents; leave out for all that differ' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).republish,
   },
   {
     name: 'operator invariants',
     procedure: 'invariants.read',
-    options: [{ flags: '--run', text: 'run it now' }],
+    options: [{ flags: '--run', text: 'run the checker now' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).showInvariants,
   },
   {
@@ -114,20 +114,20 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator poison read',
     procedure: 'poison.read',
-    arguments: [{ name: '<payload>', text: 'its hash' }],
+    arguments: [{ name: '<payload>', text: 'hash of the event' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).readPoison,
   },
   {
     name: 'operator poison retry',
     procedure: 'poison.retry',
-    arguments: [{ name: '<payload>', text: 'its hash' }],
+    arguments: [{ name: '<payload>', text: 'hash of the event' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).retryPoison,
   },
   {
     name: 'operator poison discard',
     procedure: 'poison.discard',
-    arguments: [{ name: '<payload>', text: 'its hash' }],
+    arguments: [{ name: '<payload>', text: 'hash of the event' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).discardPoison,
   },
@@ -139,19 +139,19 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator conflicts resolve',
     procedure: 'conflict.resolve',
-    arguments: [{ name: '<request>', text: 'its request id' }],
-    options: [{ flags: '--payload <hash>', text: 'the hash of the event' }, REASON],
+    arguments: [{ name: '<request>', text: 'request id' }],
+    options: [{ flags: '--payload <hash>', text: 'hash of the event' }, REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).resolveConflict,
   },
   {
     name: 'operator audit',
     procedure: 'auditLog.search',
     options: [
-      { flags: '--operation <name>', text: 'only this, as offer.delist' },
-      { flags: '--subject <id>', text: 'only what was done to this' },
-      { flags: '--actor <id>', text: 'only by this user or key' },
-      { flags: '--since <time>', text: 'from then on, as 2026-11-21T00:00:00Z' },
-      { flags: '--until <time>', text: 'before then' },
+      { flags: '--operation <name>', text: 'only this operation, e.g. offer.delist' },
+      { flags: '--subject <id>', text: 'only changes of this record' },
+      { flags: '--actor <id>', text: 'only changes by this user or key' },
+      { flags: '--since <time>', text: 'start, e.g. 2026-11-21T00:00:00Z' },
+      { flags: '--until <time>', text: 'end, not included' },
       ...PAGE,
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).searchAudit,

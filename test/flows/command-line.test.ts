@@ -175,7 +175,7 @@ describe('a lender at the command line', () => {
     expect([tried.code, tried.out]).toEqual([0, expect.stringContaining('account.tier2')])
     const badKey = { ...env, PROVIDER_KEY: 'sk-bad-command-line' }
     const bad = await runMarket(['lent', 'try', 'provider-p1', '--key-env', 'PROVIDER_KEY'], { env: badKey })
-    expect([bad.code, bad.out]).toEqual([1, expect.stringContaining('The key is no good')])
+    expect([bad.code, bad.out]).toEqual([1, expect.stringContaining('The key does not work')])
     const unconfirmed = await runMarket(asked, { env })
     expect([unconfirmed.code, unconfirmed.err]).toEqual([2, expect.stringContaining('--yes')])
     const answers = ['Is that all right?', 'with your account?'].map((when) => ({ when, type: 'y\n' }))

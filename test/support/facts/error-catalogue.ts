@@ -12,9 +12,13 @@ const HEAD = `# Error catalogue
 
 <!-- Generated from shared/error-table.ts: npm run generate -->
 
-Every error has a code, a message and a request id. Write programs against \`code\`. On /v1 an error is \`{"error":{"type","code","message","param","request_id",…},
-"request_id"}\`; under \`/compat\` it is \`{"type":"error","error":{"type","message","code",…},"request_id"}\` with the
-status and type of the fourth column; on \`/v1/seller\` it is \`{"error":{"code","message","detail"?},"request_id"}\`.
+Every error has a code, a message and a request id. Write programs against \`code\`. The envelope depends on the path:
+
+- On \`/v1\`: \`{"error":{"type","code","message","param","request_id",…},"request_id"}\`.
+- Under \`/compat\`: \`{"type":"error","error":{"type","message","code",…},"request_id"}\`, with the status and type of the
+  fourth column.
+- On \`/v1/seller\`: \`{"error":{"code","message","detail"?},"request_id"}\`.
+
 "Again" says whether the same request can succeed later: "yes" means after \`Retry-After\`, or after a moment without one.
 Errors that a retry cannot fix carry \`x-should-retry: false\` where clients would try again. An error costs nothing.
 `

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,6 +13,18 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
   'first-call.ts': /^\S.*\ncost: [1-9]\d* micro-USD\n$/s,
   'stream.ts': /^\S.*\n$/s,
   'ai-sdk.ts': /^\S.* [1-9]\d*\n$/s,
+}
+/** The Python examples: each with the package that it needs and its expected output. */
+const PYTHON: Readonly<Record<string, { needs: string; printed: RegExp }>> = {
+  'first-call.py': { needs: 'openai', printed: /^\S.*\ncost: [1-9]\d* micro-USD\n$/s },
+  'stream.py': { needs: 'openai', printed: /^\S.*\n$/s },
+  'langchain.py': { needs: 'langchain_openai', printed: /^\S.*\n$/s },
+}
+const COMPILES = 'import sys; [compile(open(name).read(), name, "exec") for name in sys.argv[1:]]'
+
+/** Whether Python is on this machine and runs the code without an error. */
+function runsPython(code: string, ...args: readonly string[]): boolean {
+  return spawnSync('python3', ['-c', code, ...args]).status === 0
 }
 
 let scripts: ScriptFolder
@@ -41,6 +54,25 @@ describe('the examples of the quick starts', () => {
     },
     RUN_MS,
   )
+
+  it.skipIf(!runsPython(''))('are valid Python', () => {
+    const names = EXAMPLES.filter((name) => name.endsWith('.py'))
+    expect(names.toSorted()).toEqual(Object.keys(PYTHON).toSorted())
+    const broken = names.filter((name) => !runsPython(COMPILES, resolve('docs/examples', name)))
+    expect(broken).toEqual([])
+  })
+
+  for (const [name, { needs, printed }] of Object.entries(PYTHON)) {
+    it.skipIf(!runsPython(`import ${needs}`))(
+      `${name} runs where ${needs} is installed`,
+      async () => {
+        const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
+        const environment = { MARKET_URL: url, MARKET_KEY: key }
+        expect(await scripts.run('python3', [resolve('docs/examples', name)], environment)).toMatch(printed)
+      },
+      RUN_MS,
+    )
+  }
 
   it('give a configuration that opencode and Codex read', () => {
     const [, agents = ''] = PAGES

@@ -57,7 +57,7 @@ describe('the examples of the quick starts', () => {
 
   it.skipIf(!runsPython(''))('are valid Python', () => {
     const names = EXAMPLES.filter((name) => name.endsWith('.py'))
-    expect(names.toSorted()).toEqual(Object.keys(PYTHON).toSorted())
+    expect(new Set(names)).toEqual(new Set(Object.keys(PYTHON)))
     const broken = names.filter((name) => !runsPython(COMPILES, resolve('docs/examples', name)))
     expect(broken).toEqual([])
   })

@@ -4,10 +4,10 @@ const HEAD = `# tRPC procedures
 
 <!-- Generated from the router: npm run generate -->
 
-The door is \`/trpc\`. A query is \`GET /trpc/{procedure}?input={JSON}\`, a mutation \`POST /trpc/{procedure}\` with the input as
-JSON. The key goes in \`Authorization: Bearer …\`: a buyer's, a seller's or a management key. An answer is
+Call procedures at \`/trpc\`. A query is \`GET /trpc/{procedure}?input={JSON}\`, a mutation \`POST /trpc/{procedure}\` with the
+input as JSON. Send a buyer's, a seller's or a management key in \`Authorization: Bearer …\`. An answer is
 \`{"result":{"data":…}}\`, a refusal \`{"error":{"message","code","data":{"errorCode","param","problems","requestId",…}}}\` with
-our code as \`errorCode\` ([errors.md](errors.md)). Procedures that make something take \`Idempotency-Key\`.
+our code as \`errorCode\` ([Error catalogue](errors.md)). Procedures that create something take \`Idempotency-Key\`.
 
 \`\`\`sh
 curl -s "$MARKET_URL/trpc/buyer.me" -H "Authorization: Bearer $MARKET_KEY"
@@ -15,7 +15,7 @@ curl -s "$MARKET_URL/trpc/preferences.put" -H "Authorization: Bearer $MARKET_KEY
   -H 'Content-Type: application/json' -d '{"minDiscountPct":10}'
 \`\`\`
 
-A program in TypeScript is typed by the router, with no code generated. \`control-plane/cli/market-client.ts\` is such a client.
+The router types a program in TypeScript, without generated code. \`control-plane/cli/market-client.ts\` is such a client.
 
 \`\`\`ts
 import { createTRPCClient, httpLink } from '@trpc/client'

@@ -19,7 +19,7 @@ let eve: Person
 
 type Spent = EventWish & { readonly ago?: number; readonly facts?: Record<string, unknown> }
 
-/** Books calls that were admitted so many milliseconds ago. Answers their request ids in that order. */
+/** Books calls that were admitted so many milliseconds ago. Returns their request ids in that order. */
 async function book(person: Person, calls: readonly Spent[]): Promise<string[]> {
   const rids: string[] = []
   const events = calls.map(({ ago = 0, facts = {}, ...wish }) => {
@@ -57,7 +57,7 @@ const page = async (path: string, person?: Person) => Page.parse((await get(path
 const costs = async (path: string) => (await page(path)).items.map((item) => item.buyer_cost_micro)
 
 describe('usage', () => {
-  it('lists calls newest first with tokens broken out, a month of them unless told', async () => {
+  it('lists calls newest first with tokens by class, one month of them by default', async () => {
     const { items } = await page('/usage')
     expect(items.map((item) => item.buyer_cost_micro)).toEqual([0, 300, 0, 2_000, 1_000])
     expect(items[1]).toMatchObject({
@@ -78,7 +78,7 @@ describe('usage', () => {
     expect(items.map((item) => item['settlement_status'])).toEqual(['free', 'accrued', 'failed', 'accrued', 'accrued'])
   })
 
-  it('is filtered by everything a call is known by', async () => {
+  it('can be filtered by every property of a call', async () => {
     expect(await costs('/usage?period=lifetime')).toHaveLength(6)
     expect(await costs('/usage?period=24h')).toEqual([0, 300, 0])
     expect(await costs('/usage?model=gpt-test')).toEqual([300])
@@ -107,7 +107,7 @@ describe('usage', () => {
     expect(new Set(seen).size).toBe(5)
   })
 
-  it('refuses windows, tokens and filters that are none', async () => {
+  it('refuses invalid windows, tokens and filters', async () => {
     for (const query of [
       'period=1y',
       'period=7d&from=1',
@@ -129,7 +129,7 @@ describe('usage', () => {
     expect((await market.rest('GET', '/v1/buyer/usage', { key: ada.sellerKey })).status).toBe(401)
   })
 
-  it('comes in buckets of time, by one more thing where asked', async () => {
+  it('comes in buckets of time, grouped by a property on request', async () => {
     const Buckets = z.object({
       buckets: z.array(z.object({ bucket: z.number(), group: z.string().nullable() }).loose()),
     })
@@ -147,7 +147,7 @@ describe('usage', () => {
     expect((await buckets('interval=hour&period=24h')).length).toBeGreaterThan(0)
   })
 
-  it('is the same on all three doors, and shows nobody another one’s', async () => {
+  it("is the same at all three doors, and shows nobody another buyer's calls", async () => {
     const rest = await page('/usage?max_items=3')
     const graph = await market.graphql(
       ada.buyerKey,
@@ -174,7 +174,7 @@ describe('usage', () => {
 })
 
 describe('savings', () => {
-  it('are the reference price less what was paid, of what the marketplace served', async () => {
+  it('are the reference price less the charge, for calls that the marketplace served', async () => {
     expect((await get('/savings?period=7d')).body).toMatchObject({
       period: '7d',
       requests: 4,
@@ -245,7 +245,7 @@ describe('a statement', () => {
     expect(paged).toEqual(all)
   })
 
-  it('of a window has the balances of the whole', async () => {
+  it('of a window has the balances of the whole statement', async () => {
     const all = Lines.parse((await get('/statements')).body).items
     const window = `from=${Date.now() - 3 * DAY}&to=${Date.now() - DAY}`
     const some = Lines.parse((await get(`/statements?${window}`)).body).items
@@ -291,7 +291,7 @@ describe('an export of usage', () => {
     expect(one.text.trimEnd().split('\r\n')).toHaveLength(2)
   })
 
-  it('opens for nothing but what was signed, and not for ever', async () => {
+  it('opens only for the signed content, and not for ever', async () => {
     const location = await linkTo('/usage/export')
     const [body = '', mac = ''] = location.slice('/v1/exports/'.length).split('.')
     const other = Buffer.from(Buffer.from(body, 'base64url').toString().replace(ada.buyer.account, eve.buyer.account))
@@ -304,8 +304,8 @@ describe('an export of usage', () => {
   })
 })
 
-describe('the account at a glance', () => {
-  it('has nothing on chain yet, and one balance wherever it is asked', async () => {
+describe('the account overview', () => {
+  it('has no amount on chain yet, and the same balance at every door', async () => {
     const me = await market.rest('GET', '/v1/buyer/me', { key: ada.buyerKey })
     expect(me.body).toMatchObject({
       wallet: ada.wallet,
@@ -328,11 +328,11 @@ describe('the account at a glance', () => {
   })
 })
 
-describe('how long calls take', () => {
+describe('the latency of calls', () => {
   const query = (period: string) =>
     `{ latency(period: "${period}") { calls timed ttftMs { p50 p95 } durationMs { p50 p95 } } }`
 
-  it('is told of the own successful calls of a period, first tokens of streamed ones alone', async () => {
+  it("covers the buyer's successful calls of a period, and first tokens of streamed ones only", async () => {
     const slow = await market.person()
     const durations = Array.from({ length: 20 }, (_, index) => (index + 1) * 100)
     const done = { outcome: 'succeeded', errorCode: null }
@@ -351,7 +351,7 @@ describe('how long calls take', () => {
     })
   })
 
-  it('says nothing where there was no call', async () => {
+  it('is null without a call', async () => {
     const nobody = await market.person()
     expect((await market.graphql(nobody.buyerKey, query('7d'))).body).toEqual({
       data: { latency: { calls: 0, timed: 0, ttftMs: null, durationMs: null } },

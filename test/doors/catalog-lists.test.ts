@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-/** A model in OpenRouter's list, with many members that nothing here reads. */
+/** A model in OpenRouter's list, with many members that the market does not read. */
 const row = (id: string, changes: object = {}) => ({
   id,
   canonical_slug: `${id}-20260301`,
@@ -159,7 +159,7 @@ describe('a list of models in the shape of OpenRouter', () => {
     expect(versions[0]).toMatchObject({ unitPrices: { milliseconds: '100000' }, minimums: { milliseconds: 10_000 } })
   })
 
-  it('takes conditions that each count somewhere', async () => {
+  it('accepts conditions that each apply somewhere', async () => {
     const at = (prompt: string, more: object) => ({ prompt, completion: '0.000005', ...more })
     const overrides = [
       at('0.000002', { min_prompt_tokens: 100_001 }),
@@ -173,7 +173,7 @@ describe('a list of models in the shape of OpenRouter', () => {
     expect((await staff.catalog.diff.query({ models: [row('acme/tiered-1', { pricing })] })).rejected).toEqual([])
   })
 
-  it('takes a price of 0 of what belongs to another class for none of its own, so that thinking is not free', async () => {
+  it('reads a price of 0 for usage that belongs to another class as no price, so that thinking is not free', async () => {
     const pricing = { prompt: '0.000001', completion: '0.000005', request: '0', internal_reasoning: '0' }
     const cached = { input_cache_read: '0', input_cache_write: '0', audio: '0' }
     const models = [row('acme/thinker-1', { pricing: { ...pricing, ...cached } })]
@@ -182,7 +182,7 @@ describe('a list of models in the shape of OpenRouter', () => {
     expect(prices?.map(({ field }) => field)).toEqual(['price.input', 'price.output'])
   })
 
-  it('keeps what it does not speak of: endpoints, names, prices of media', async () => {
+  it('keeps everything that it does not mention: endpoints, names, prices of media', async () => {
     const speech = { ...catalogItem('speech-test'), endpoints: ['speech'], unit_pricing: { characters: '0.000015' } }
     await staff.catalog.import.mutate({ source: 'seed', models: [speech] })
     const after = await staff.catalog.diff.query({ models: [row('lab/speech-test', { name: 'Speech' })] })
@@ -191,7 +191,7 @@ describe('a list of models in the shape of OpenRouter', () => {
     for (const kept of ['endpoints', 'lab', 'mediaUnit', 'price.characters']) expect(fields).not.toContain(kept)
   })
 
-  it('waits with its prices until their time, and never begins in the past', async () => {
+  it('applies its prices at their time, and never in the past', async () => {
     const models = [row('lab/claude-test', { pricing: { prompt: '0.000009', completion: '0.000009' } })]
     const effectiveAt = market.plane.clock.now() + HOUR
     await staff.catalog.import.mutate({ source: 'later', models, effectiveAt })
@@ -204,7 +204,7 @@ describe('a list of models in the shape of OpenRouter', () => {
     expect(await trpcCodeOf(late)).toBe('invalid_request')
   })
 
-  it('takes five thousand rows and no more', async () => {
+  it('accepts at most five thousand rows', async () => {
     const models = Array.from({ length: 5_001 }, (_, index) => index)
     // Such a long query is sent as a body.
     const key = await market.managementKey('operator')
@@ -213,8 +213,8 @@ describe('a list of models in the shape of OpenRouter', () => {
   })
 })
 
-describe('names and prices by hand', () => {
-  it('give a model a name that outlives imports, and take it away', async () => {
+describe('changes of names and prices by hand', () => {
+  it('give a model a name that outlives imports, and remove it', async () => {
     await seed('named-test')
     expect(await staff.alias.put.mutate({ alias: 'My-GPT', model: 'lab/named-test' })).toMatchObject({
       model: 'named-test',
@@ -228,7 +228,7 @@ describe('names and prices by hand', () => {
     expect(await trpcCodeOf(staff.alias.list.query({ model: 'my-gpt' }))).toBe('not_found')
   })
 
-  it('set reference prices, which are told with their source', async () => {
+  it('set reference prices, which are shown with their source', async () => {
     await seed('priced-test')
     const pricing = { prompt: '0.000003', completion: '0.000004' }
     const put = await staff.price.put.mutate({ model: 'priced-test', pricing, source: 'vendor page' })

@@ -59,7 +59,7 @@ describe('credit', () => {
     ])
   })
 
-  it('is told from the ledger while the gate has lost it', async () => {
+  it('is read from the ledger while the gate has lost it', async () => {
     const cleo = await market.person()
     const grant = { wallet: cleo.wallet, amountUsd: 12.345678, ticket: 'T-3' }
     await market.trpc(operatorKey).credit.grant.mutate(grant)
@@ -72,7 +72,7 @@ describe('credit', () => {
     }
   })
 
-  it('is granted by nobody else', async () => {
+  it('can be granted only by operators', async () => {
     const grant = { wallet: ada.wallet, amountUsd: 1, ticket: 'T-2' }
     const attempts: [key: string | undefined, code: string][] = [
       [undefined, 'authentication_required'],
@@ -104,7 +104,7 @@ describe('credit', () => {
     }
   })
 
-  it('answers the /v1 envelope on the buyer side', async () => {
+  it('uses the /v1 envelope on the buyer side', async () => {
     const answer = await market.rest('GET', '/v1/buyer/me', { key: 'inf_bad' })
     expect(answer.status).toBe(401)
     const { error, request_id } = z
@@ -119,7 +119,7 @@ describe('credit', () => {
     expect([unknown.status, codeOf(unknown)]).toEqual([404, 'not_found'])
   })
 
-  it('takes one Authorization header, and a key from nowhere else', async () => {
+  it('accepts one Authorization header, and a key from no other place', async () => {
     for (const header of ['Basic abc', ada.buyerKey, 'Bearer', `Bearer ${ada.buyerKey} x`]) {
       const answer = await market.rest('GET', '/v1/buyer/me', { headers: { authorization: header } })
       expect([header.slice(0, 8), codeOf(answer)]).toEqual([header.slice(0, 8), 'invalid_api_key'])
@@ -165,14 +165,14 @@ describe('GraphQL', () => {
   it.each([
     ['first -1', '{ offers(first: -1) { edges { cursor } } }'],
     ['first null', '{ offers(first: null) { edges { cursor } } }'],
-    ['no first', '{ offers { edges { cursor } } }'],
+    ['no page size', '{ offers { edges { cursor } } }'],
     ['a page backwards', '{ offers(last: 3) { edges { cursor } } }'],
-    ['a cursor that is none', '{ offers(first: 3, after: "x") { edges { cursor } } }'],
+    ['an invalid cursor', '{ offers(first: 3, after: "x") { edges { cursor } } }'],
   ])('refuses %s', async (_case, query) => {
     expect(codeOf(await ask(query))).toBe('invalid_request')
   })
 
-  it('refuses variables that do not fit', async () => {
+  it('refuses variables of the wrong type', async () => {
     const query = 'query($first: Int!) { offers(first: $first) { edges { cursor } } }'
     for (const first of ['1', 2 ** 53, 1.5, null, {}, undefined]) expect(await status(ask(query, { first }))).toBe(400)
     expect(await status(ask(query, { first: 1, extra: 'x'.repeat(1_100_000) }))).toBe(413)
@@ -189,7 +189,7 @@ describe('GraphQL', () => {
     expect(await status(market.rest('POST', '/graphql', form))).toBe(415)
   })
 
-  it('hides what went wrong inside', async () => {
+  it('hides the cause of an internal error', async () => {
     const broken = await startMarket({
       overrides: { limiter: () => Promise.reject(new Error('select canary from secrets')) },
     })
@@ -209,7 +209,7 @@ describe('GraphQL', () => {
     }
   })
 
-  it('tells its schema in development, and in production neither that nor a suggestion', async () => {
+  it('shows its schema in development, and in production neither the schema nor a suggestion', async () => {
     expect(await status(ask('{ __schema { queryType { name } } }'))).toBe(200)
     const config = { ...market.plane.config, allowsIntrospection: false }
     const server = await createServer({ ...market.plane, config })
@@ -234,7 +234,7 @@ describe('GraphQL', () => {
 describe('tRPC', () => {
   const get = (path: string) => status(market.rest('GET', path, { key: ada.sellerKey }))
 
-  it('refuses large batches, batches of mutations and inputs that are no JSON, before anybody is identified', async () => {
+  it('refuses large batches, batches of mutations and inputs that are not JSON, before anybody is identified', async () => {
     expect(await get(`/trpc/${'offer.list,'.repeat(10)}offer.list?batch=1&input={}`)).toBe(400)
     expect(await get(`/trpc/${'offer.list%2C'.repeat(10)}offer.list?batch=1&input={}`)).toBe(400)
     expect(await get(`/trpc/${','.repeat(5_000)}?batch=1`)).toBeGreaterThanOrEqual(400)
@@ -251,8 +251,8 @@ describe('tRPC', () => {
   })
 })
 
-describe('without a database', () => {
-  it('every door says try again, and only the process is alive', async () => {
+describe('the control plane without its database', () => {
+  it('every door answers to try again, and only the liveness check passes', async () => {
     const { databaseUrl: _, ...config } = market.plane.config
     const plane = createControlPlane({ ...config, databaseUrl: new Secret('postgres://nobody@127.0.0.1:1/none') })
     const server = await createServer(plane)
@@ -288,7 +288,7 @@ describe('the configuration', () => {
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
   }
 
-  it('names what is missing or wrong and shows no value', () => {
+  it('names missing or wrong variables and shows no value', () => {
     expect(inspect(readConfig(good), { depth: 9 })).not.toMatch(/canary|pppp|ssss/)
     for (const name of Object.keys(good)) {
       expect(() => readConfig({ ...good, [name]: undefined })).toThrow(name)
@@ -296,7 +296,7 @@ describe('the configuration', () => {
     }
   })
 
-  it('refuses development switches in production, where the schema is not told', () => {
+  it('refuses development switches in production, where the schema is hidden', () => {
     expect(() => readConfig({ ...good, NODE_ENV: 'production', ALLOW_LOOPBACK_UPSTREAMS: '1' })).toThrow(/production/)
     expect(readConfig({ ...good, NODE_ENV: 'production' }).allowsIntrospection).toBe(false)
     expect(readConfig(good).allowsIntrospection).toBe(true)

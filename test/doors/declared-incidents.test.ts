@@ -22,7 +22,7 @@ afterAll(() => market?.stop())
 const first = async (filter: object = {}) => (await everybody.market.declaredIncidents.query(filter)).items[0]
 
 describe('an incident that operators declare', () => {
-  it('is told to everybody, step by step, until it is over', async () => {
+  it('is shown to everybody, step by step, until its end', async () => {
     const startedAt = Date.now() - HOUR
     const wanted = { title: 'Slow answers', note: 'We look into it.', models: ['lab/GPT-test'], startedAt }
     const { id } = await staff.incident.declare.mutate(wanted)
@@ -54,7 +54,7 @@ describe('an incident that operators declare', () => {
     expect(items.map(({ operation }) => operation)).toEqual(['incident.end', 'incident.update', 'incident.declare'])
   })
 
-  it('that is over takes no further word, nor does one that is not there', async () => {
+  it('that has ended accepts no further note, nor does an unknown one', async () => {
     const { id } = await staff.incident.declare.mutate({ title: 'Short', note: 'Began.' })
     await staff.incident.end.mutate({ id, note: 'Ended.' })
     expect(await trpcCodeOf(staff.incident.update.mutate({ id, note: 'More.' }))).toBe('conflict')
@@ -69,7 +69,7 @@ describe('an incident that operators declare', () => {
     expect((await staff.incident.end.mutate({ id, note: '20' })).notes).toHaveLength(20)
   })
 
-  it('touches what there is, and has begun', async () => {
+  it('names existing models and providers, and a start that has passed', async () => {
     const declare = (changes: object) =>
       trpcCodeOf(staff.incident.declare.mutate({ title: 'Wrong', note: 'x', ...changes }))
     expect(await declare({ models: ['nothing'] })).toBe('not_found')

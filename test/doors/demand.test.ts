@@ -36,14 +36,14 @@ const QUERY =
 const ask = (model: string) => market.graphql(undefined, QUERY, { model })
 
 describe('the demand for a model by discount', () => {
-  it('is empty before the first call, and unknown of an unknown model', async () => {
+  it('is empty before the first call, and an error for an unknown model', async () => {
     const unsold = 'sandbox/echo'
     expect((await ask(unsold)).body).toEqual({ data: { demand: { model: unsold, steps: [] } } })
     expect(codeOf(await ask('nothing'))).toBe('not_found')
     expect(await trpcCodeOf(market.trpc(undefined).market.demand.query({ model: '' }))).toBe('invalid_request')
   })
 
-  it('sums the charged calls of a day at each whole percentage, the smallest first', async () => {
+  it('sums the charged calls of a day at each whole percentage, smallest first', async () => {
     const events = [
       soldAt({ keptBps: 7_499, charge: 75, list: 100 }),
       soldAt({ keptBps: 7_500, charge: 75, list: 100 }),

@@ -15,7 +15,7 @@ let chain: TestChain
 let environment: ChainEnvironment
 let pay: ReturnType<typeof paidCalls>
 let operatorKey: string
-/** All that was answered. */
+/** All answers so far. */
 const heard: string[] = []
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ async function post(path: string, body: unknown, headers: Record<string, string>
 }
 
 describe('the stock client of a facilitator', () => {
-  it('is told the kinds of payments', async () => {
+  it('gets the kinds of payments', async () => {
     const { kinds, extensions } = await client({}).getSupported()
     expect(kinds.map(({ scheme, network }) => [scheme, network])).toEqual([
       ['upto', 'eip155:8453'],
@@ -82,7 +82,7 @@ describe('the stock client of a facilitator', () => {
     },
   )
 
-  it('never settles beside a call, and is told how that stands', async () => {
+  it("never settles beside a call, and gets the state of that call's payment", async () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await pay.sign(wallet, 'upto', 20_000n)
     const rid = await pay.claimed(signed)
@@ -115,7 +115,7 @@ describe('the paths of a facilitator', () => {
     return { x402Version: 2, paymentPayload: payload, paymentRequirements: requirement }
   }
 
-  it('verify for everybody, and settle for operators and the data planes alone', async () => {
+  it('verify for everybody, and settle only for operators and the data planes', async () => {
     const body = await asked()
     expect((await post('verify', body)).status).toBe(200)
     const { buyerKey, sellerKey } = await market.person()
@@ -134,7 +134,7 @@ describe('the paths of a facilitator', () => {
     ['no JSON', '{', 400],
     ['a list', [], 400],
     ['version 1', { x402Version: 1, paymentPayload: {}, paymentRequirements: {} }, 400],
-    ['a stranger member', { x402Version: 2, paymentPayload: {}, paymentRequirements: {}, more: 1 }, 400],
+    ['an unknown member', { x402Version: 2, paymentPayload: {}, paymentRequirements: {}, more: 1 }, 400],
     ['100 KB', { x402Version: 2, paymentPayload: { a: 'x'.repeat(100_000) }, paymentRequirements: {} }, 413],
   ])('refuse %s', async (_name, body, status) => {
     for (const path of ['verify', 'settle']) {
@@ -142,7 +142,7 @@ describe('the paths of a facilitator', () => {
     }
   })
 
-  it('say of a payment that is none that it is not valid', async () => {
+  it('report a malformed payment as invalid', async () => {
     const body = { x402Version: 2, paymentPayload: {}, paymentRequirements: {} }
     const authorization = `Bearer ${operatorKey}`
     expect(JSON.parse((await post('verify', body)).text)).toEqual({ isValid: false, invalidReason: 'invalid_payload' })

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => market?.stop())
 
 describe('an error', () => {
-  it('takes its own field of a query with it, and leaves the others', async () => {
+  it('removes only its own field of a query', async () => {
     const query = '{ viewer { kind } request(id: "nothing") { model } buyerKeys(first: 1) { edges { cursor } } }'
     const answer = await market.graphql(ada.buyerKey, query)
     expect(answer.status).toBe(200)
@@ -45,7 +45,7 @@ describe('an error', () => {
     await expect(asked).rejects.toMatchObject({ data: { errorCode: 'invalid_request', problems } })
   })
 
-  it('of a document or its variables has our code as well', async () => {
+  it('of a document or its variables has a code of the market as well', async () => {
     const documents = [
       '{ nothing }',
       '{',

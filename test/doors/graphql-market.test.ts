@@ -78,7 +78,7 @@ describe('markets', () => {
     expect((await rows())[1]).toMatchObject({ bestDiscountPct: 25, best: { inputPer1m: 187_500 } })
   })
 
-  it('are searched, and paged by cursors that only this list takes', async () => {
+  it('are searched, and paged by cursors that only this list accepts', async () => {
     const Ids = z.object({
       markets: z.object({
         edges: z.array(z.object({ node: z.object({ id: z.string() }) })),
@@ -97,7 +97,7 @@ describe('markets', () => {
   })
 })
 
-describe('markets chosen by what stands on the market', () => {
+describe('markets filtered by their properties', () => {
   const Ids = z.object({
     markets: z.object({
       edges: z.array(z.object({ node: z.object({ id: z.string() }) })),
@@ -112,14 +112,14 @@ describe('markets chosen by what stands on the market', () => {
     return { ids: markets.edges.map(({ node }) => node.id), ...markets.pageInfo }
   }
 
-  it('have what is asked of them; not enough data is less than anything', async () => {
+  it('have the requested properties; a figure without enough data never meets a minimum', async () => {
     expect((await list('first: 5, minDiscountPct: 20')).ids).toEqual(['gpt-test'])
     expect((await list('first: 5, minDiscountPct: 90')).ids).toEqual([])
     expect((await list('first: 5, minSellers: 1')).ids).toEqual(['gpt-test'])
     expect((await list('first: 5, minUptimePct: 99')).ids).toEqual(['gpt-test'])
   })
 
-  it('come in the order asked for, the best first and those without the figure last, page by page', async () => {
+  it('come in the requested order, the best first and those without the figure last, page by page', async () => {
     for (const sort of ['discount', 'price', 'requests', 'volume', 'uptime', 'ttft', 'sellers']) {
       expect([sort, (await list(`first: 5, sort: ${sort}`)).ids]).toEqual([sort, ['gpt-test', 'claude-test']])
     }
@@ -135,7 +135,7 @@ describe('markets chosen by what stands on the market', () => {
 })
 
 describe('an order book', () => {
-  it('is walked page by page, best offer first, and never says who sells', async () => {
+  it('can be read page by page, best offer first, and never names a seller', async () => {
     const seen: string[] = []
     let after: string | null = null
     for (let page = 0; page < 3; page++) {
@@ -155,7 +155,7 @@ describe('an order book', () => {
   })
 })
 
-it('tells no sales of offers while calls are not summed, and tells them once they are', async () => {
+it('shows no sales of offers while calls are not summed, and shows them once they are', async () => {
   const query =
     '{ orderBook(model: "gpt-test", first: 1) { edges { cursor node { id trades24h volume24hMicro } } pageInfo { hasNextPage endCursor } } }'
   const figures = async () => {

@@ -14,7 +14,7 @@ afterAll(() => market?.stop())
 
 const HTML = { headers: { accept: 'text/html' } }
 
-/** Documents that are right, with variables that are almost. */
+/** Valid documents with slightly wrong variables. */
 const VARIABLES = [
   {
     query: 'query ($sort: MarketSort) { markets(first: 1, sort: $sort) { edges { node { id } } } }',
@@ -34,7 +34,7 @@ describe('GraphQL over HTTP', () => {
     expect(errors).toEqual([])
   })
 
-  it('answers in the media type that was asked for', async () => {
+  it('answers in the requested media type', async () => {
     const body = { query: '{ viewer { kind } }' }
     for (const accept of ['application/graphql-response+json', 'application/json', '*/*']) {
       const answer = await market.rest('POST', '/graphql', { body, headers: { accept } })
@@ -43,7 +43,7 @@ describe('GraphQL over HTTP', () => {
     }
   })
 
-  it('answers a query and a mutation as events to who reads events alone', async () => {
+  it('answers a query and a mutation as events to a client that accepts only events', async () => {
     const ask = async (accept: string, query: string) => {
       const answer = await market.rest('POST', '/graphql', { body: { query }, headers: { accept } })
       return [answer.status, answer.headers.get('content-type')?.split(';')[0], answer.text]
@@ -62,7 +62,7 @@ describe('GraphQL over HTTP', () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const text = await page.text()
     expect(text).toContain('query Markets')
-    // Without it the page would put its documents into the address.
+    // Otherwise the page would put its documents into the address.
     expect(text).toContain('"method":"POST"')
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
     expect(page.headers.get('x-content-type-options')).toBe('nosniff')
@@ -91,7 +91,7 @@ describe('GraphQL over HTTP', () => {
     }
   })
 
-  it('answers a query by GET as clients send it', async () => {
+  it('answers a query by GET in the form that clients send', async () => {
     const URQL =
       'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed'
     const address = new URLSearchParams({
@@ -119,12 +119,12 @@ describe('GraphQL over HTTP', () => {
     expect((await market.rest('GET', '/graphql')).status).toBe(405)
   })
 
-  it('changes nothing by GET, and hears no cookie without the header of a script', async () => {
+  it('changes nothing by GET, and ignores a cookie without the header of a script', async () => {
     const { buyerKey } = await market.person()
     const mutation = 'mutation { createBuyerKey(input: { label: "by get" }) { __typename } }'
     const refused = await market.rest('GET', `/graphql?${new URLSearchParams({ query: mutation })}`, { key: buyerKey })
     expect([refused.status, refused.headers.get('allow'), codeOf(refused)]).toEqual([405, 'POST', 'method_not_allowed'])
-    // The operation is named among others, and no other way around changes it.
+    // The request names one operation of several, and no other parameter changes that.
     const two = new URLSearchParams({
       query: `query A { viewer { kind } } ${mutation.replace('mutation', 'mutation B')}`,
       operationName: 'B',
@@ -140,12 +140,12 @@ describe('GraphQL over HTTP', () => {
     expect([byScript.status, byScript.text]).toEqual([200, expect.stringContaining('"kind":"buyer"')])
   })
 
-  it('says how to subscribe to who asks for JSON', async () => {
+  it('explains subscriptions to a client that asks for JSON', async () => {
     const answer = await market.graphql(undefined, 'subscription { tradeUpdates { model } }')
     expect([answer.status, answer.text]).toEqual([406, expect.stringContaining('text/event-stream')])
   })
 
-  it('names the argument that is wrong as the schema does', async () => {
+  it('names the wrong argument as in the schema', async () => {
     const answer = await market.graphql(undefined, '{ markets(first: 5, after: "mine") { edges { cursor } } }')
     expect(answer.text).toContain('"param":"after"')
   })
@@ -201,7 +201,7 @@ describe('documents that cost too much', () => {
   })
 
   it.each(['first: -1', 'first: 0', 'first: 1000000', 'first: null', 'last: 5', 'first: 5, before: "x"'])(
-    'refuses a page of %s as a whole, beside fields that are well',
+    'refuses a page of %s as a whole, beside valid fields',
     async (page) => {
       const query = `{ rails { state } markets(${page}) { edges { cursor } } }`
       const answer = await market.graphql(undefined, query)

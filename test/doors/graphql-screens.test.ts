@@ -21,7 +21,7 @@ const SCREENS = readdirSync(FOLDER, { recursive: true })
   .map(String)
   .filter((name) => /(?:buyer|operator|public|seller)-[\w-]+\.graphql$/.test(name))
 const CALLS = 300
-/** Far above a page's time on an idle machine. A page that has lost its index takes longer. */
+/** Far above a page's time on an idle machine. A page that has lost an index takes longer. */
 const PATIENCE_MS = 5_000
 
 let market: TestMarket
@@ -90,7 +90,7 @@ async function webhookOf({ buyerKey: key }: Person): Promise<string> {
   return z.object({ id: z.string() }).loose().parse(made.body).id
 }
 
-/** The headers of the user who looks at a screen. */
+/** The headers of the user of a screen. */
 function headersOf(screen: string): Record<string, string> {
   if (/^buyer-(?:organization|start|account)/.test(screen)) return session
   if (screen.startsWith('buyer-')) return { authorization: `Bearer ${ada.buyerKey}` }

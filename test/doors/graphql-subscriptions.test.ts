@@ -85,7 +85,7 @@ const seen = (stream: Stream, what: string, matches: (result: unknown) => boolea
 const holds = (part: string) => (result: unknown) => JSON.stringify(result).includes(part)
 
 describe('subscriptions', () => {
-  it('show a book now and after each change, for everybody who asks the same out of one source', async () => {
+  it('show a book now and after each change, for all subscribers of the same book out of one source', async () => {
     const { id: offerId } = await sell(10)
     const query =
       'subscription { bookUpdates(model: "gpt-test") { model offers(first: 5) { id discountPct healthy } } }'
@@ -136,7 +136,7 @@ describe('subscriptions', () => {
     for (const stream of [health, foreign, credit, progress]) stream.close()
   })
 
-  it('show buyers their newest long jobs, when one begins and when it has ended', async () => {
+  it('show buyers their newest long jobs, at their start and at their end', async () => {
     const bob = await market.person()
     const query = 'subscription { jobUpdates { id state chargeMicro } }'
     const [own, foreign] = [await subscribe(query, bob.buyerKey), await subscribe(query, ada.buyerKey)]
@@ -152,7 +152,7 @@ describe('subscriptions', () => {
     for (const stream of [own, foreign]) stream.close()
   })
 
-  it('show what was announced while nobody could hear it, once it can be heard again', async () => {
+  it('show announcements of an outage after it', async () => {
     const bob = await market.person()
     const credit = await subscribe('subscription { creditUpdates { creditBalanceUsdc } }', bob.buyerKey)
     await seen(credit, 'no credit', holds('"creditBalanceUsdc":"0"'))
@@ -179,13 +179,13 @@ describe('subscriptions', () => {
     const last = stream.results().at(-1)
     expect(JSON.stringify(last)).toMatch(/"costMicro".*"heldUsdc"/)
     stream.close()
-    // A part that is refused leaves none of the others open.
+    // A refused part leaves no other part open.
     expect((await subscribe(query('books: ["gpt-test"], offerHealth: true'), ada.buyerKey)).status).toBe(401)
     expect((await subscribe(query(`books: ${JSON.stringify(Array(9).fill('gpt-test'))}`))).status).toBe(400)
     expect((await subscribe(query('trades: 5000'))).status).toBe(400)
   })
 
-  it('are refused with a status before anything is sent', async () => {
+  it('are refused with a status before the first event', async () => {
     const health = 'subscription { offerHealthUpdates { id } }'
     expect((await subscribe(health)).status).toBe(401)
     expect((await subscribe(health, ada.buyerKey)).status).toBe(401)
@@ -207,7 +207,7 @@ describe('subscriptions', () => {
     other.close()
   })
 
-  it('end with the session that they were opened in', async () => {
+  it('end with the session that opened them', async () => {
     const session = await signInForSession(market, newWallet())
     const stream = await subscribe('subscription { creditUpdates { heldUsdc } }', session)
     await seen(stream, 'a balance', holds('heldUsdc'))
@@ -216,7 +216,7 @@ describe('subscriptions', () => {
     expect(stream.text()).toContain('event: complete')
   })
 
-  it('are no more than an address may have, also when all are opened at once', async () => {
+  it('are limited per address, also when all are opened at once', async () => {
     const query = 'subscription { tradeUpdates { model } }'
     const address = { 'x-forwarded-for': '198.51.100.9' }
     const open = await Promise.all(
@@ -233,7 +233,7 @@ describe('subscriptions', () => {
     })
   })
 
-  it('are no more than a key may have', async () => {
+  it('are limited per key', async () => {
     const query = 'subscription { creditUpdates { heldUsdc } }'
     const { buyerKey } = await market.person()
     const open = await Promise.all(Array.from({ length: STREAM_LIMITS.perCaller }, () => subscribe(query, buyerKey)))

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => stop())
 
 describe('the money of lent keys', () => {
-  it('stands in settlements, analytics of both sides, earnings and exports, under the resource and its good', async () => {
+  it('is in settlements, analytics of both sides, earnings and exports, under the resource and its product', async () => {
     const lent = await market.rest('POST', '/v1/resource/seller/offers', {
       key: bob.sellerKey,
       body: fourthLentKey({ cap_daily_usd: 1 }),
@@ -76,7 +76,7 @@ describe('the money of lent keys', () => {
     })
     const earnings = await market.rest('GET', '/v1/seller/earnings', { key: bob.sellerKey })
     expect(earnings.body).toMatchObject({ by_model: [{ model: 'resource/provider-x4', earned_micro: 19_950 }] })
-    // A rebuild of the gate counts what was taken of the cap, and the checker knows the cap.
+    // A rebuild of the gate counts the used amount of the cap, and the checker knows the cap.
     const uses = await readOfferUses(market.plane.db, market.plane.clock.now(), { rids: [], offers: [offer.id] })
     expect([uses.totals.get(offer.id), uses.capped.has(offer.id)]).toEqual([21_000n, true])
     const client = new pg.Client({ connectionString: market.world.databaseUrl })

@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => stop())
 
 describe('a probe of a key', () => {
-  it('tells a good key with its traits, and a bad one with 200, and keeps neither', async () => {
+  it('answers a good key with its traits, and a bad one with 200, and stores neither', async () => {
     const key = newFourthKey()
     provider.asked.length = 0
     const good = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: key })
@@ -53,7 +53,7 @@ describe('a probe of a key', () => {
   })
 })
 
-/** Every table that holds one of the texts in any column. */
+/** Every table that contains one of the texts in any column. */
 async function tracesOf(...texts: readonly string[]): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`.execute(
@@ -73,7 +73,7 @@ async function tracesOf(...texts: readonly string[]): Promise<string[]> {
 }
 
 describe('a seller', () => {
-  it('lends a key with one call, and no answer, table or document holds it', async () => {
+  it('lends a key with one call, and no answer, table or document contains the key', async () => {
     const api_key = newFourthKey()
     const offer = await lent({
       api_key,
@@ -119,7 +119,7 @@ describe('a seller', () => {
     await remove(offer.id)
   })
 
-  it('is refused with the code of each mistake, and nothing is asked or kept', async () => {
+  it('is refused with the code of each mistake, without a request to the provider and without a row', async () => {
     provider.asked.length = 0
     const rows: readonly (readonly [change: object, status: number, code: string])[] = [
       ...[4, 81, 5.5, '20', null, -5, 1_000, 'NaN'].map(
@@ -140,7 +140,7 @@ describe('a seller', () => {
       ...[-1, 0, 0.0000001, 1e12, '5'].map((cap_daily_usd) => [{ cap_daily_usd }, 400, 'invalid_request'] as const),
       [{ owner_id: 'acc_x' }, 400, 'invalid_request'],
       [{ discount: 10 }, 400, 'invalid_request'],
-      // Rules and traits that the record does not have.
+      // Rules and traits that are not in the record.
       [{ models: ['paint'] }, 400, 'invalid_request'],
       [{ models: [] }, 400, 'invalid_request'],
       [{ methods: ['DELETE'] }, 400, 'invalid_request'],
@@ -167,7 +167,7 @@ describe('a seller', () => {
     expect((await market.rest('POST', OFFERS, { body: fourthLentKey() })).status).toBe(401)
   })
 
-  it('holds a key once over all sellers, and only the owner learns the id of the other offer', async () => {
+  it('lends a key once over all sellers, and only the owner sees the id of the other offer', async () => {
     const api_key = newFourthKey()
     const first = await lent({ api_key })
     const own = await lend({ api_key })
@@ -182,7 +182,7 @@ describe('a seller', () => {
     const shared = newFourthKey()
     const both = await Promise.all([lend({ api_key: shared }), lend({ api_key: shared }, bob.sellerKey)])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
-    // A paused key frees its place, and does not get it back while another has it.
+    // A paused key frees its place, and does not get it back while another key has it.
     await patch(first.id, { status: 'paused' })
     const second = await lent({ api_key }, bob.sellerKey)
     expect(codeOf(await patch(first.id, { status: 'active' }))).toBe('duplicate_offer_for_credential')
@@ -191,7 +191,7 @@ describe('a seller', () => {
     await remove(first.id)
   })
 
-  it('finds nothing under the id of somebody else, and changes nothing there', async () => {
+  it("finds nothing under another account's ids, and changes nothing there", async () => {
     const { id } = await lent({ label: '<b>Ada’s 🔑</b>' })
     const mine = async () => (await market.rest('GET', `${OFFERS}/${id}`, { key: ada.sellerKey })).body
     const before = await mine()
@@ -279,13 +279,13 @@ describe('a seller', () => {
     expect((await patch(id, { status: 'active' })).status).toBe(409)
     expect((await post(`${OFFERS}/${id}/purge`, {})).status).toBe(200)
     expect((await post(`${OFFERS}/${id}/purge`, {}, bob.sellerKey)).status).toBe(404)
-    // The database itself does not let one part of it go alone.
+    // The database itself does not let a part of it be deleted alone.
     await expect(
       sql`update lent_offer set status = 'active' where id = ${id}`.execute(market.plane.db),
     ).rejects.toThrow()
   })
 
-  it('takes everything off the market at once, and nothing of another seller', async () => {
+  it("takes all its offers off the market at once, and no other seller's", async () => {
     const mine = [await lent(), await lent()]
     await patch(mine[1]!.id, { status: 'paused' })
     const theirs = await lent({}, bob.sellerKey)
@@ -300,7 +300,7 @@ describe('a seller', () => {
     await remove(theirs.id, bob.sellerKey)
   })
 
-  it('cannot put back what an operator took off', async () => {
+  it('cannot restore an offer that an operator took off', async () => {
     const { id } = await lent()
     const blocked = await staff().lentOffer.block.mutate({ id, reason: 'the provider asked for it' })
     expect(blocked).toMatchObject({ status: 'paused', delistedReason: 'the provider asked for it' })

@@ -12,7 +12,7 @@ import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { catalogItem, operator, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 const NOBODY = { kind: 'nobody' } as const
-/** The calls lie in whole hours that were over before the test began. */
+/** The calls lie in whole hours that ended before the test began. */
 const HOUR_NOW = Math.floor(Date.now() / HOUR) * HOUR
 let market: TestMarket
 let ada: Person
@@ -55,7 +55,7 @@ const series = async (input: object) =>
   (await invoke(market.plane, NOBODY, marketSeries, { from: HOUR_NOW - 3 * HOUR, ...input })) ?? []
 
 describe('series of the market', () => {
-  it('have one point a bucket, for anybody, with every call in it', async () => {
+  it('have one point per bucket, for everybody, with every call in it', async () => {
     const points = await series({})
     expect(points.map(({ bucket, calls, volumeMicro }) => [(HOUR_NOW - bucket) / HOUR, calls, volumeMicro])).toEqual([
       [3, 6, 1_800n],
@@ -84,14 +84,14 @@ describe('series of the market', () => {
     expect(sum(days)).toBe(18)
   })
 
-  it('refuse what would be too long, and what is no span', async () => {
+  it('refuse spans that are too long or invalid', async () => {
     await expect(series({ from: 0 })).rejects.toMatchObject({ code: 'invalid_request', param: 'from' })
     await expect(series({ from: HOUR_NOW, to: HOUR_NOW - DAY })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })
 
 describe('the prices of a model', () => {
-  it('are its reference by version, and what buyers paid of it', async () => {
+  it('are its reference by version, and the amounts that buyers paid for it', async () => {
     const item = { ...catalogItem('gpt-test'), pricing: { prompt: '0.000001', completion: '0.000004' } }
     await invoke(market.plane, operator, importCatalog, { source: 'later', models: [item] })
     market.advance(1_000)
@@ -113,7 +113,7 @@ describe('the prices of a model', () => {
 })
 
 describe('the tRPC door', () => {
-  it('answers series, prices and trades to anybody, amounts as text', async () => {
+  it('answers series, prices and trades to everybody, amounts as text', async () => {
     const client = market.trpc(undefined)
     const points = await client.market.series.query({ from: HOUR_NOW - 3 * HOUR, groupBy: ['model'] })
     expect(points?.[0]).toMatchObject({ model: 'claude-test', volumeMicro: '600' })
@@ -135,12 +135,12 @@ describe('the tRPC door', () => {
     ['an integer of 2^53', { from: 2 ** 53 }],
     ['a name of a megabyte', { models: ['x'.repeat(1_000_000)] }],
     ['a thousand names', { models: Array.from({ length: 1_000 }, (_, index) => `m${index}`) }],
-    ['a negative instant', { from: -1 }],
+    ['a negative time', { from: -1 }],
   ])('refuses %s', async (_what, input) => {
     await expect(series(input)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('takes ten queries in a batch, and no more', async () => {
+  it('accepts ten queries in a batch, and no more', async () => {
     const ask = (count: number) => {
       const input = encodeURIComponent(
         JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [at, {}]))),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 describe('operators at the tRPC door', () => {
-  it('record a deposit, refund and adjust it, and read what was booked', async () => {
+  it('record a deposit, refund and adjust it, and read the bookings', async () => {
     const door = market.trpc(operatorKey)
     const { wallet } = buyer
     const deposit = await door.deposit.recordFiat.mutate({ wallet, amountUsd: '10', eventId: 'evt_1' })
@@ -35,7 +35,7 @@ describe('operators at the tRPC door', () => {
     )
   })
 
-  it('read and run the checks, and see nothing that waits', async () => {
+  it('read and run the checks, and see an empty list of waiting cases', async () => {
     const door = market.trpc(operatorKey)
     expect((await door.invariants.run.mutate()).breaches).toEqual([])
     expect((await door.invariants.read.query()).runs).toHaveLength(1)
@@ -44,7 +44,7 @@ describe('operators at the tRPC door', () => {
     expect(await door.shortfall.read.query()).toEqual({ owedMicro: '0', lines: [] })
   })
 
-  it('see payments by wallet, those that hang, and who owes, and forgive a debt once', async () => {
+  it('see payments by wallet, stuck ones, and debtors, and forgive a debt once', async () => {
     const door = market.trpc(operatorKey)
     const { wallet } = buyer
     const payer = wallet.toLowerCase()
@@ -79,7 +79,7 @@ describe('operators at the tRPC door', () => {
     expect(items).toMatchObject([{ operation: 'payments.forgive', after: { state: 'forgiven', reason: debt.reason } }])
   })
 
-  it('accept another chain only by its name and with a reason, and where one is read', async () => {
+  it('accept another chain only by its name and with a reason, and only where a chain is read', async () => {
     const { treasury } = market.trpc(await market.managementKey('operator'))
     const genesis = `0x${'0'.repeat(64)}`
     expect(await trpcCodeOf(treasury.acceptChain.mutate({ genesis: '0x1', reason: 'x' }))).toBe('invalid_request')
@@ -88,7 +88,7 @@ describe('operators at the tRPC door', () => {
     expect(await trpcCodeOf(treasury.chain.query({}))).toBe('conflict')
   })
 
-  it('are the only ones who may', async () => {
+  it('are the only callers who may', async () => {
     const org = await market.managementKey('org')
     const calls = (key: string | undefined) => {
       const door = market.trpc(key)
@@ -118,7 +118,7 @@ describe('operators at the tRPC door', () => {
 })
 
 type Keys = { readonly booked: readonly string[]; readonly told: readonly string[] }
-/** Keys of the ledger, and those of the audit rows of bookings, at one instant. */
+/** Keys of the ledger, and those of the audit rows of bookings, at the same time. */
 async function bookedAndTold(): Promise<Keys> {
   const { rows } = await sql<Keys>`select
     array(select key from ledger_key order by key) as booked,
@@ -175,29 +175,26 @@ describe('a change of money and its audit row', () => {
     }
   })
 
-  it.each(faults)(
-    'follow together when the database %s at the posting of a debit that was asked for',
-    async (fault) => {
-      const { db } = market.plane
-      for (const name of ['a refund', 'a write-off', 'a reversal'] as const) {
-        const ticket = `later-${++tickets}`
-        await adjust('credit', `for-${ticket}`)
-        await MOVES['a deposit'](`for-${ticket}`)
-        const before = await bookedAndTold()
-        await withAuditFault(db, { fault, hits: 'made' }, async () => {
-          expect(await trpcCodeOf(MOVES[name](ticket))).not.toBeUndefined()
-          expect([name, await bookedAndTold()]).toEqual([name, before])
-          await finishDebits(market.plane, 0)
-          expect([name, await bookedAndTold()]).toEqual([name, before])
-        })
-        expect(await finishDebits(market.plane, 0)).toBe(1)
-        const after = await bookedAndTold()
-        expect(after.told).toEqual(after.booked)
-        expect(after.booked).toHaveLength(before.booked.length + 1)
-        expect(await MOVES[name](ticket)).toMatchObject({ isRepeat: true })
-      }
-    },
-  )
+  it.each(faults)('follow together when the database %s at the posting of a requested debit', async (fault) => {
+    const { db } = market.plane
+    for (const name of ['a refund', 'a write-off', 'a reversal'] as const) {
+      const ticket = `later-${++tickets}`
+      await adjust('credit', `for-${ticket}`)
+      await MOVES['a deposit'](`for-${ticket}`)
+      const before = await bookedAndTold()
+      await withAuditFault(db, { fault, hits: 'made' }, async () => {
+        expect(await trpcCodeOf(MOVES[name](ticket))).not.toBeUndefined()
+        expect([name, await bookedAndTold()]).toEqual([name, before])
+        await finishDebits(market.plane, 0)
+        expect([name, await bookedAndTold()]).toEqual([name, before])
+      })
+      expect(await finishDebits(market.plane, 0)).toBe(1)
+      const after = await bookedAndTold()
+      expect(after.told).toEqual(after.booked)
+      expect(after.booked).toHaveLength(before.booked.length + 1)
+      expect(await MOVES[name](ticket)).toMatchObject({ isRepeat: true })
+    }
+  })
 
   it('are seen both or not at all while the commit is late', async () => {
     for (const move of Object.values(MOVES)) {
@@ -236,7 +233,7 @@ describe('a change of money and its audit row', () => {
   })
 })
 
-describe('a change outside of the tables', () => {
+describe('a change outside the tables', () => {
   const ask = {
     REST: async (id: string) =>
       codeOf(await market.rest('POST', `/v1/seller/offers/${id}/reset-health`, { key: buyer.sellerKey, body: {} })),

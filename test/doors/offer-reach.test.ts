@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => market?.stop())
 
-/** The event of a call whose list cost is 100 micro-USD, served by a person at a share of it. */
+/** The event of a call with a list cost of 100 micro-USD, which a person's offer served at a share of it. */
 function soldBy({ seller: by }: Person, keptBps: number, { ago = 0, provider = 'test' } = {}): string {
   const startedAt = Date.now() - ago - 2_000
   const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
@@ -36,7 +36,7 @@ function soldBy({ seller: by }: Person, keptBps: number, { ago = 0, provider = '
 const book = (events: readonly string[]) => postBatch(market.plane, { events: [...events], source: 'test' })
 const read = (person: Person, discount?: number) =>
   market.trpc(person.sellerKey).offer.reach.query({ model, ...(discount !== undefined && { discount }) })
-/** Calls of a day: two of the seller's at 40 percent off, and four of its rival's at 40, 39.5, 25 and 50. */
+/** Calls of a day: two of the seller's at a discount of 40 %, and four of its rival's at 40, 39.5, 25 and 50 %. */
 const calls = () => [
   ...[6_000, 6_000].map((kept) => soldBy(seller, kept)),
   ...[6_000, 6_050, 7_500, 5_000].map((kept) => soldBy(rival, kept)),
@@ -44,7 +44,7 @@ const calls = () => [
 ]
 
 describe('the reach of a discount', () => {
-  it('counts own calls as won, calls at one price as shared, and others by their discount', async () => {
+  it('counts own calls as won, calls at the same price as shared, and others by their discount', async () => {
     await listOffer(market, seller.seller, { model, discount: 40 })
     await book(calls())
     const reach = await read(seller)
@@ -68,7 +68,7 @@ describe('the reach of a discount', () => {
     expect(await read(seller, 20)).toMatchObject({ ahead: 1, rivals: 1, chosen: { won: 0, shared: 0, lost: 6 } })
   })
 
-  it('of an untrusted offer has no call that a trusted one served', async () => {
+  it('of an untrusted offer has no call that a trusted offer served', async () => {
     await listOffer(market, seller.seller, { model, discount: 60 })
     await sql`insert into provider (id, name, base_url, host, is_trusted, updated_at)
       values ('elsewhere', 'Elsewhere', 'https://elsewhere.example/v1', 'elsewhere.example', true, now())`.execute(
@@ -80,7 +80,7 @@ describe('the reach of a discount', () => {
     expect((await read(seller)).chosen).toMatchObject({ won: 1, lost: 1 })
   })
 
-  it('is read for a model without an own offer, at the reference price unless named', async () => {
+  it('is read for a model without an own offer, at the reference price by default', async () => {
     await book(calls())
     expect(await read(rival)).toMatchObject({ ownDiscountPct: null, chosen: { discountPct: 0 } })
     const { body } = await market.graphql(
@@ -91,7 +91,7 @@ describe('the reach of a discount', () => {
     expect(body).toEqual({ data: { offerReach: { chosen: { discountPct: 45, won: 6, shared: 0, lost: 0 } } } })
   })
 
-  it('refuses an unknown model, a discount of no price, and a buyer', async () => {
+  it('refuses an unknown model, a discount without a price, and a buyer', async () => {
     const ask = (key: string, input: object) =>
       market.graphql(
         key,

@@ -31,7 +31,7 @@ const attempt = (offer: string, errorClass: string | null) => ({
   status: errorClass === null ? 200 : 500,
 })
 
-/** The event of a call in which the offer had that fate. */
+/** The event of a call that the offer won, lost or could not serve. */
 function callOf(fate: Fate, { ago = 0, model = mine.model } = {}): string {
   const startedAt = Date.now() - ago - 2_000
   const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
@@ -69,7 +69,7 @@ describe('the share of an offer', () => {
     })
   })
 
-  it('tells calls won, lost and out of reach, each once, of a day and of its model', async () => {
+  it('counts won, lost and unreachable calls once each, of a day and of its model', async () => {
     const fates: readonly Fate[] = [
       'won',
       'won',
@@ -103,7 +103,7 @@ describe('the share of an offer', () => {
     })
   })
 
-  it('is shown to nobody else', async () => {
+  it('is shown to its seller only', async () => {
     const other = await market.person()
     expect(codeOf(await ask(other.sellerKey, mine.id))).toBe('not_found')
     expect(codeOf(await ask(seller.sellerKey, 'nonsense'))).toBe('not_found')
@@ -114,7 +114,7 @@ describe('the share of an offer', () => {
 describe('the yield of models', () => {
   const read = (key: string) => market.trpc(key).offer.yield.query()
 
-  it('is of the models on sale and sold, those with the most money first, earned or gone past', async () => {
+  it('is of the models on sale and sold, by money, earned or lost to others', async () => {
     const [own, rival] = [await market.person(), await market.person()]
     const [quiet, earning, missing] = MODELS
     for (const model of MODELS) await listOffer(market, own.seller, { model })

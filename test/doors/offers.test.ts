@@ -40,7 +40,7 @@ const UPDATE = `mutation($id: ID!, $input: UpdateOfferInput!) { updateOffer(id: 
 const DELETE = `mutation($id: ID!) { deleteOffer(id: $id) { ${FIELDS} } }`
 const GET = `query($id: ID!) { offer(id: $id) { ${FIELDS} } }`
 
-/** Each door as the same calls. They answer the offer in our own spelling, or the code of a refusal. */
+/** The same calls at each door. They return the offer in camelCase, or the code of a refusal. */
 type Outcome = { readonly offer?: unknown; readonly code?: string | null | undefined }
 type Door = {
   readonly create: (key: string | undefined, input: object) => Promise<Outcome>
@@ -141,7 +141,7 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
     expect(await door.update(ada.sellerKey, id, { discount: 0.001 })).toEqual({ code: 'invalid_request' })
   })
 
-  it('are closed to buyers, to nobody, to bad keys, and hidden from other sellers', async () => {
+  it('are closed to buyers, anonymous callers and bad keys, and hidden from other sellers', async () => {
     const id = idOf(await door.create(ada.sellerKey, wish()))
     const before = await door.get(ada.sellerKey, id)
     const callers: [key: string | undefined, code: string][] = [

@@ -30,7 +30,7 @@ function schemasIn(part: unknown): Part[] {
 }
 
 describe('docs/openapi.json', () => {
-  it('is what the rows and schemas of both planes make: `npm run openapi` writes it anew', () => {
+  it('equals the output of `npm run openapi` from the rows and schemas of both planes', () => {
     expect(JSON.parse(DOCUMENT_TEXT)).toEqual(buildDocument(version))
   })
 
@@ -42,7 +42,7 @@ describe('docs/openapi.json', () => {
     expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
   })
 
-  it('holds every row of the doors, and nothing that no row answers', () => {
+  it('has every row of the doors, and no path without a row', () => {
     const rest = ROWS.map(({ method, path }) => `${method} ${path}`)
     const mounted = SURFACE_ROWS.flatMap(({ methods, path, ...row }) => {
       const behind = row.floorBehind
@@ -51,7 +51,7 @@ describe('docs/openapi.json', () => {
       const names = methods.filter((method) => method !== 'HEAD')
       return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
     })
-    // Operators' metrics are described elsewhere, and the address itself leads to the page.
+    // Operators' metrics are described elsewhere, and the plain address leads to the page.
     const data = mounted.filter((name) => name !== 'GET /metrics' && name !== 'GET /')
     const rows = [...rest, ...data]
     const shaped = (name: string) => name.replace(/:\w+|\{\w*\}|\*\w+/g, '{}')
@@ -87,7 +87,7 @@ describe('docs/openapi.json', () => {
     expect(names.filter((name) => !/^[a-z][A-Za-z0-9]*$/.test(name))).toEqual([])
   })
 
-  it('has patterns that a reader without flags takes as one with flags does', () => {
+  it('has patterns that mean the same with and without flags', () => {
     const patterns = new Set(schemasIn(JSON.parse(DOCUMENT_TEXT)).flatMap(({ pattern }) => pattern ?? []))
     expect(patterns.size).toBeGreaterThan(5)
     for (const pattern of patterns) {
@@ -98,14 +98,14 @@ describe('docs/openapi.json', () => {
     expect(lines.filter((pattern) => !new RegExp(pattern).test('two\nlines'))).toHaveLength(1)
   })
 
-  it('has defaults whose types a generator of code keeps', () => {
+  it('has defaults whose types a code generator keeps', () => {
     const lists = schemasIn(JSON.parse(DOCUMENT_TEXT)).flatMap(({ default: value }) =>
       Array.isArray(value) && value.length > 0 ? [value] : [],
     )
     expect(lists).toEqual([])
   })
 
-  it('has examples that its own schemas take', () => {
+  it('has examples that its own schemas accept', () => {
     const faults = OPERATIONS.flatMap((operation) => {
       const examples = operation.requestBody?.content['application/json']?.examples ?? {}
       return Object.values(examples).flatMap(({ value }) =>
@@ -136,7 +136,7 @@ describe('the reference', () => {
     expect((await market.rest('GET', '/openapi.json')).text).toBe(DOCUMENT_TEXT)
   })
 
-  it('leads to the texts where the page was not built, and serves nothing else of the folder', async () => {
+  it('leads to the texts where the page was not built, and serves no other file of the folder', async () => {
     const { status, headers, text } = await market.rest('GET', '/docs')
     expect([status, headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8'])
     expect(text).toContain('(buy.md)')
@@ -145,7 +145,7 @@ describe('the reference', () => {
     }
   })
 
-  it('tells agents of paths that are there', async () => {
+  it('names only existing paths to agents', async () => {
     const { text } = await market.rest('GET', '/llms.txt')
     const described = OPERATIONS.map(({ path }) => path)
     const paths = [

@@ -42,20 +42,20 @@ async function runOn(databaseUrl: string, ...args: string[]): Promise<{ code: nu
 }
 
 describe('the command line of the machine', () => {
-  it('makes the key that opens everything else, and the first keys of a wallet', async () => {
+  it("creates the operator's key, and the first keys of a wallet", async () => {
     const made = await run('management-key:create', '--label', 'on call', '--scope', 'operator')
     expect(made).toMatchObject({ code: 0, answer: { key: expect.stringMatching(/^mkt_mgmt_/) } })
     const user = await run('user:create', '--wallet', wallet, '--keys', 'buyer')
     expect(user).toMatchObject({ code: 0, answer: { buyerKey: expect.stringMatching(/^inf_/), sellerKey: null } })
   })
 
-  it('says what it may not take, and knows no commands of the other tool', async () => {
+  it('names refused values, and knows no commands of the other tool', async () => {
     const refused = await run('management-key:create', '--label', 'x', '--scope', 'root')
     expect(refused).toMatchObject({ code: 1, answer: { error: { code: 'invalid_request', param: 'scope' } } })
     await expect(run('deposit:fiat', '--usd', '1')).rejects.toThrow(/JSON/)
   })
 
-  it('waits for a database that answers late, and says of one that does not that it cannot be reached', async () => {
+  it('waits for a database that answers late, and reports an unreachable one', async () => {
     const relay = await startRelay(market.world.databaseUrl)
     const url = new URL(market.world.databaseUrl)
     url.port = String(relay.port)

@@ -44,8 +44,8 @@ describe('operations of operators', () => {
     'payments',
   )
 
-  it('open to no other key, whatever the input, and to nobody without one', async () => {
-    // Buyers open and read deposits of their own. Those of cash are the operator's.
+  it('are closed to every other key, for any input, and to callers without a key', async () => {
+    // Buyers open and read deposits of their own. Cash deposits are the operator's.
     const isOperators = (path: string) => groups.includes(path.split('.')[0] ?? '') || path === 'deposit.recordFiat'
     const paths = Object.keys(appRouter._def.procedures).filter(isOperators)
     expect(paths.length).toBeGreaterThan(35)
@@ -61,7 +61,7 @@ describe('operations of operators', () => {
     }
   })
 
-  it('stand on no REST door, and those of the page on GraphQL are for operators alone', async () => {
+  it('are on no REST door, and those of the page on GraphQL are for operators only', async () => {
     const key = await market.managementKey('operator')
     expect((await market.rest('GET', '/v1/operator/nodes', { key })).status).toBe(404)
     const schema = await market.graphql(key, '{ __schema { mutationType { fields { name } } } }')
@@ -102,7 +102,7 @@ describe('an offer and its provider', () => {
 })
 
 describe('the running system', () => {
-  it('shows holds, gives one back, and keeps the audit of all of it', async () => {
+  it('shows holds, releases one, and keeps the audit of all of it', async () => {
     const node = await market.world.node('staff-node')
     await untilOpen(node)
     const account = await market.world.account(1_000)
@@ -123,7 +123,7 @@ describe('the running system', () => {
     expect(older.items.every(({ id }) => id < (all.items[1]?.id ?? ''))).toBe(true)
   })
 
-  it('tells of jobs that gave up, without what they carry, and runs them again', async () => {
+  it('shows failed jobs without their contents, and runs them again', async () => {
     const connection = { url: market.world.redisUrl, maxRetriesPerRequest: null }
     const queue = new Queue('maintenance', { connection })
     await queue.add('broken', { secret: 'not shown' }, { attempts: 1 })
@@ -150,7 +150,7 @@ describe('the running system', () => {
     expect(await staff.queue.retry.mutate({ queue: 'usage' })).toEqual({ retried: 0 })
   })
 
-  it('shows the snapshot and publishes again what is asked', async () => {
+  it('shows the snapshot and publishes it again on request', async () => {
     const before = await staff.snapshot.read.query()
     const of = (view: typeof before, name: string) => view.documents.find((document) => document.name === name)
     expect(of(before, 'models')?.bytes).toBeGreaterThan(100)
@@ -165,15 +165,15 @@ describe('the running system', () => {
 })
 
 describe('limits and switches', () => {
-  it('count at once and come back', async () => {
+  it('apply at once and can be reset', async () => {
     const read = () => market.rest('GET', '/v1/seller/offers', { key: ada.sellerKey })
     expect((await read()).status).toBe(200)
     await staff.rateLimit.put.mutate({ name: 'read', perKey: 1 })
-    await until('the limit counts', 4_000, async () => codeOf(await read()) === 'rate_limited')
+    await until('the limit applies', 4_000, async () => codeOf(await read()) === 'rate_limited')
     const limits = await staff.rateLimit.list.query()
     expect(limits.find(({ name }) => name === 'read')).toMatchObject({ perKey: 1, isStandard: false, plane: 'control' })
     await staff.rateLimit.put.mutate({ name: 'read', perKey: null })
-    await until('the standard counts', 4_000, async () => (await read()).status === 200)
+    await until('the default applies', 4_000, async () => (await read()).status === 200)
     expect(await trpcCodeOf(staff.rateLimit.put.mutate({ name: 'nothing', perKey: 1 }))).toBe('not_found')
   })
 
@@ -183,7 +183,7 @@ describe('limits and switches', () => {
     await staff.feature.put.mutate({ name: 'new_offers', isOn: false, reason: 'drill' })
     const limits = JSON.parse((await market.world.redis.get(cacheKeys.document('limits'))) ?? '{}').body
     expect(limits).toMatchObject({ keyInFlight: 7, switchedOff: ['new_offers', 'paid_calls'] })
-    await until('no offer is taken', 4_000, async () => {
+    await until('no offer is accepted', 4_000, async () => {
       const refused = await list().then(
         () => undefined,
         (error: unknown) => error,
@@ -195,7 +195,7 @@ describe('limits and switches', () => {
     const paid = (await staff.feature.list.query()).find(({ name }) => name === 'paid_calls')
     expect(paid).toMatchObject({ isOn: true, reason: 'drill over' })
     // Other tests need offers on sale.
-    await until('offers are taken again', 4_000, async () =>
+    await until('offers are accepted again', 4_000, async () =>
       list().then(
         () => true,
         () => false,

@@ -45,7 +45,7 @@ const trpc = (headers: Headers) => market.trpc(undefined, { 'idempotency-key': `
 const Nodes = z.object({ edges: z.array(z.object({ node: z.unknown() })) })
 
 describe('an organisation', () => {
-  it('is made, filled and read with the same answers at every door', async () => {
+  it('is created, filled and read with the same answers at every door', async () => {
     const organization = await make(owner, '/v1/organizations', { name: 'Team' })
     const at = `/v1/organizations/${organization}`
     const invitation = await make(owner, `${at}/invitations`, { wallet: guestWallet.address, role: 'developer' })
@@ -105,7 +105,7 @@ describe('an organisation', () => {
     expect(rows.map((row) => (Array.isArray(row.rest) ? row.rest.length : 1))).toEqual([1, 2, 1, 1, 1])
   })
 
-  it('refuses the same things with the same code at every door', async () => {
+  it('refuses the same requests with the same code at every door', async () => {
     const organization = await make(owner, '/v1/organizations', { name: 'Closed' })
     const at = `/v1/organizations/${organization}`
     const named = { organization }
@@ -199,7 +199,7 @@ describe('the log', () => {
     expect(codeOf(await call(guest, 'GET', `${path}/export`))).toBe('not_found')
   })
 
-  it('of a wallet holds what it did for itself, sign-ins among it, and no secret', async () => {
+  it("of a wallet contains the wallet's own acts, with sign-ins and without secrets", async () => {
     const wallet = newWallet()
     const session = await signInForSession(market, wallet)
     const { cookie = '' } = session

@@ -13,7 +13,7 @@ const QUIET = {
   document: () => undefined,
 }
 
-/** Every test market holds every answer against these schemas and reports differences at its end. */
+/** Every test market checks every answer against these schemas and reports differences at its end. */
 describe('the output of an operation', () => {
   it('is known for every operation of the services', async () => {
     const outputs = await readOutputs()
@@ -21,7 +21,7 @@ describe('the output of an operation', () => {
     expect(outputs.get('offer.get')).toBe(OfferViewSchema)
   })
 
-  it('refuses a member that the schema lacks, at any depth, and one that is missing', () => {
+  it('refuses a member that the schema lacks, at any depth, and a missing one', () => {
     const schema = z.object({ items: z.array(z.object({ id: z.string() })).readonly() })
     expect(outputFault(schema, { items: [{ id: 'a' }] })).toBeUndefined()
     expect(outputFault(schema, { items: [{ id: 'a', more: 1 }] })).toContain('beyond its schema')
@@ -29,7 +29,7 @@ describe('the output of an operation', () => {
     expect(outputFault(schema, { items: [{}] })).toContain('items[0].id')
   })
 
-  it('holds each line of a stream', async () => {
+  it('is checked for each line of a stream', async () => {
     const faults: string[] = []
     const outputs = new Map([['some.stream', linesOf(z.object({ id: z.string() }))]])
     const held = holdToOutputs(QUIET, outputs, faults)

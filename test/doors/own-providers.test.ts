@@ -63,7 +63,7 @@ describe("a buyer's own providers", () => {
     expect(await at({ api_key: 'with space' })).toBe('invalid_request')
   })
 
-  it('belong to their buyer alone, and go with their key', async () => {
+  it('belong to their buyer only, and are deleted with their key', async () => {
     const other = await market.person()
     const own = View.parse((await add(other, { model: null })).body)
     const remove = (person: Person) => market.rest('DELETE', `/v1/buyer/providers/${own.id}`, { key: person.buyerKey })
@@ -83,7 +83,7 @@ describe("a buyer's own providers", () => {
     expect((await market.rest('GET', '/v1/buyer/providers', { key: other.sellerKey })).status).toBe(401)
   })
 
-  it('stand on all three doors', async () => {
+  it('are the same at all three doors', async () => {
     const person = await market.person()
     const made = await market.graphql(
       person.buyerKey,
@@ -106,7 +106,7 @@ describe("a buyer's own providers", () => {
     expect(await trpcCodeOf(trpc.ownProvider.remove.mutate({ id: 'prv_nope' }))).toBe('not_found')
   })
 
-  it('replace the retired fallback key, whose path says so', async () => {
+  it('replace the retired fallback key, and its path says so', async () => {
     for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
       const answer = await market.rest(method, '/v1/buyer/fallback-key', { key: buyer.buyerKey })
       expect([answer.status, codeOf(answer)]).toEqual([410, 'gone'])
@@ -140,7 +140,7 @@ describe("an account's preferences", () => {
     }
   })
 
-  it('go out later when the store was away at the change', async () => {
+  it('are published later when the store was away at the change', async () => {
     const person = await market.person()
     const publisher = { ...market.plane.publisher, publish: () => Promise.reject(new Error('away')) }
     const publication = createPublication({ ...market.plane, publisher })
@@ -151,7 +151,7 @@ describe("an account's preferences", () => {
     expect(await market.plane.publication.reconcile()).toEqual([])
   })
 
-  it('come back when the store has lost them', async () => {
+  it('are restored when the store has lost them', async () => {
     const person = await market.person()
     await market.rest('PUT', '/v1/buyer/preferences', { key: person.buyerKey, body: { min_discount_pct: 7 } })
     await market.world.redis.del(cacheKeys.account(person.buyer.account), cacheKeys.accountsIndex)

@@ -46,7 +46,10 @@ const refusal = (answer: Answer) => [answer.status, codeOf(answer)]
 const REFUSED = [401, 'invalid_signature']
 const WAIT_MS = 10_000
 
-/** Holds what `hold` locks until a call waits for it, and runs `then` in the same transaction. Returns the call's answer. */
+/**
+ * Keeps the rows of `hold` locked until a call waits for them, and runs `then` in the same transaction. Returns the
+ * call's answer.
+ */
 async function whileWaiting(hold: (trx: Trx) => Promise<unknown>, call: () => Promise<Answer>, then: typeof hold) {
   const { called } = await transact(market.plane.db, async (trx) => {
     await hold(trx)
@@ -58,7 +61,7 @@ async function whileWaiting(hold: (trx: Trx) => Promise<unknown>, call: () => Pr
   return called
 }
 
-/** Returns once that many calls wait for a lock. */
+/** Returns once this many calls wait for a lock. */
 const untilWaiting = (count: number) =>
   until('the calls wait', WAIT_MS, async () => {
     const { rows } = await sql`select from pg_stat_activity where datname = current_database()
@@ -71,7 +74,7 @@ async function idsOf(browser: Browser) {
   const { user, id } = z
     .object({ user: z.string(), id: z.string() })
     .parse((await browser.send('GET', '/v1/auth/session')).body)
-  if (!isId('usr', user) || !isId('ses', id)) throw new Error('no session')
+  if (!isId('usr', user) || !isId('ses', id)) throw new Error('there is no session')
   return { user, id }
 }
 
@@ -129,14 +132,14 @@ describe('an account with a passkey', () => {
     expect(refusal(refused)).toEqual([409, 'conflict'])
   })
 
-  it('links by a message that names the account, and signs nobody in by it', async () => {
+  it('links a wallet by a message that names the account and signs nobody in', async () => {
     const [{ browser, user }, stranger] = [await newAccount(), await newAccount()]
     const wallet = newWallet()
     const signed = await signedLink(browser, wallet)
     expect(signed.message).toContain(`for good to account ${user}`)
     const attempts = [
       () => browser.send('POST', '/v1/auth/wallet', signed),
-      // Each attempt uses its nonce up.
+      // Each attempt uses up its nonce.
       async () => stranger.browser.send('POST', '/v1/auth/wallet', await signedLink(browser, wallet)),
       async () => browser.send('POST', '/v1/auth/session', await signedLink(browser, wallet)),
       async () => browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, wallet)),
@@ -155,7 +158,7 @@ describe('an account with a passkey', () => {
     expect((await link()).status).toBe(200)
   })
 
-  it('links no wallet that gets an account of its own at the same moment', async () => {
+  it('cannot link a wallet that gets an account of its own at the same moment', async () => {
     const { browser } = await newAccount()
     const wallet = newWallet()
     const signed = await signedLink(browser, wallet)
@@ -200,16 +203,15 @@ describe('a proof of a passkey', () => {
     }
   })
 
-  it('works once, within five minutes, and in the browser that asked', async () => {
+  it('works once, within five minutes, and in the browser with the challenge', async () => {
     const authenticator = newAuthenticator(PAGE)
-    // A passkey that is synced between devices has no counter, so nothing but the challenge keeps a proof from working
-    // twice.
+    // A passkey that is synced between devices has no counter, so only the challenge keeps a proof from working twice.
     const { user } = await signUpWith(newBrowser(), authenticator, { counter: 0 })
     const browser = newBrowser()
     const { body, answer } = await signIn(browser, authenticator, user, { counter: 0 })
     expect(answer.status).toBe(201)
     expect(refusal(await browser.send('POST', '/v1/auth/passkey-session', body))).toEqual(REFUSED)
-    // A worker whose clock is a minute ahead tidies up.
+    // A worker whose clock is a minute ahead deletes expired rows.
     await deleteExpiredSignIns(market.plane.db, market.plane.clock.now() + 6 * MINUTE)
     expect(refusal(await browser.send('POST', '/v1/auth/passkey-session', body))).toEqual(REFUSED)
 
@@ -229,7 +231,7 @@ describe('a proof of a passkey', () => {
     expect(refusal(await browser.send('POST', '/v1/auth/passkey-session', late))).toEqual(REFUSED)
   })
 
-  it('answers a challenge for its own use and user only', async () => {
+  it('answers only a challenge for its own use and user', async () => {
     const { browser, authenticator, user } = await newAccount()
     const forSignUp = await browser.challenge('sign_up')
     const asSignIn = authenticator.assert({ ...forSignUp, user })
@@ -246,7 +248,7 @@ describe('a proof of a passkey', () => {
     expect(refusal(asked)).toEqual([401, 'authentication_required'])
   })
 
-  it('is refused when its counter goes back or stays, and says nothing of whose it is', async () => {
+  it('is refused when its counter goes back or stays, and does not reveal its owner', async () => {
     const { authenticator, user } = await newAccount()
     expect((await signIn(newBrowser(), authenticator, user, { counter: 50 })).answer.status).toBe(201)
     for (const counter of [50, 49, 0]) {
@@ -264,7 +266,7 @@ describe('a proof of a passkey', () => {
     for (const body of said) expect(body).toMatchObject({ error: { code: 'invalid_signature', message } })
   })
 
-  it('of rivals with the same counter opens one session', async () => {
+  it('with the same counter opens one session, however many requests compete', async () => {
     const { authenticator, user } = await newAccount()
     const rivals = await Promise.all(
       [newBrowser(), newBrowser(), newBrowser()].map(async (browser) => ({
@@ -283,7 +285,7 @@ describe('the ways into an account', () => {
   const Ways = z.object({ passkeys: z.array(z.object({ id: z.string(), label: z.string() })) }).loose()
   const waysOf = async (browser: Browser) => Ways.parse((await browser.send('GET', '/v1/auth/ways-in')).body)
 
-  it('are passkeys that can be added and removed, but for the last one', async () => {
+  it('are passkeys that can be added and removed, except the last one', async () => {
     const { browser, authenticator, user } = await newAccount()
     const [first] = (await waysOf(browser)).passkeys
     const remove = (id = '') => browser.send('DELETE', `/v1/auth/passkeys/${id}`)
@@ -311,7 +313,7 @@ describe('the ways into an account', () => {
     expect((await remove(last?.id)).status).toBe(200)
   })
 
-  it('of two passkeys that are removed at once keep one', async () => {
+  it('keep one passkey when two are removed at once', async () => {
     const { browser } = await newAccount()
     const asked = await browser.challenge('add')
     await browser.send('POST', '/v1/auth/passkeys', newAuthenticator(PAGE).register(asked))
@@ -345,13 +347,13 @@ describe('the ways into an account', () => {
     expect((await waysOf(browser)).passkeys).toHaveLength(1)
   })
 
-  it('go while a sign-in with one is on its way, and its session goes, too', async () => {
+  it('are removed during a sign-in with one of them, and its session ends, too', async () => {
     const { browser } = await newAccount()
     const { user } = await idsOf(browser)
     await browser.send('POST', '/v1/auth/passkeys', newAuthenticator(PAGE).register(await browser.challenge('add')))
     const [first] = (await waysOf(browser)).passkeys
     const passkey = first?.id ?? ''
-    if (!isId('psk', passkey)) throw new Error('no passkey')
+    if (!isId('psk', passkey)) throw new Error('there is no passkey')
     const createdAt = market.plane.clock.now()
     const id = market.plane.ids.make('ses')
     const session = { id, user, hash: 'a'.repeat(64), createdAt, expiresAt: createdAt + HOUR }
@@ -378,7 +380,7 @@ describe('the ways into an account', () => {
     expect(answer.body).toMatchObject({ wallet: wallet.address.toLowerCase() })
   })
 
-  it('are changed by a sign-in of the last hour alone', async () => {
+  it('can be changed only within an hour of a sign-in', async () => {
     const { browser } = await newAccount()
     const { passkeys } = await waysOf(browser)
     market.advance(HOUR + SECOND)
@@ -403,7 +405,7 @@ describe('the ways into an account', () => {
 })
 
 describe('the relying party', () => {
-  it('is the host name of the page, and never an address', async () => {
+  it('is the host name of the page, and never an IP address', async () => {
     const names: readonly (readonly [string, string | null])[] = [
       ['https://market.example', 'market.example'],
       ['http://127.0.0.1:8402', 'localhost'],

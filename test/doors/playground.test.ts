@@ -57,7 +57,7 @@ async function pays(secret: string): Promise<boolean> {
 }
 
 describe('a session of a user', () => {
-  it('pays with one capped key of kind playground, which its owner sees and changes, and cannot free', async () => {
+  it('pays with one capped key of kind playground, which its owner sees and changes, and which stays capped', async () => {
     const headers = await signInForSession(market, newWallet())
     const [first, second] = [await open(headers), await open(headers)]
     expect([first.key_id, first.secret]).toEqual([second.key_id, expect.stringMatching(/^inf_\w+$/)])
@@ -83,7 +83,7 @@ describe('a session of a user', () => {
     expect(await pays(first.secret)).toBe(true)
   })
 
-  it('has five such secrets at most, and tabs that open them at once share one key', async () => {
+  it('has at most five such secrets, and tabs that open them at once share one key', async () => {
     const headers = await signInForSession(market, newWallet())
     const opened = await Promise.all(Array.from({ length: 8 }, () => open(headers)))
     expect(new Set(opened.map(({ key_id }) => key_id)).size).toBe(1)
@@ -94,7 +94,7 @@ describe('a session of a user', () => {
     expect((await keysOf(headers)).length).toBe(1)
   })
 
-  it('loses them at sign-out, at the next sign-in, when it expires, and within the hour', async () => {
+  it('loses them at sign-out, at the next sign-in, at its expiry, and within the hour', async () => {
     const wallet = newWallet()
     const leaving = await signInForSession(market, wallet)
     const staying = await signInForSession(market, wallet)
@@ -121,7 +121,7 @@ describe('a session of a user', () => {
     expect(codeOf(await post(staying))).toBe('invalid_session')
   })
 
-  it('opens a new key once its own was revoked, which ends what was open', async () => {
+  it('opens a new key once its own was revoked, which ends the open secrets', async () => {
     const headers = await signInForSession(market, newWallet())
     const former = await open(headers)
     expect((await market.rest('DELETE', `/v1/buyer/keys/${former.key_id}`, { headers })).status).toBe(204)
@@ -130,7 +130,7 @@ describe('a session of a user', () => {
     expect([next.key_id === former.key_id, await pays(next.secret)]).toEqual([false, true])
   })
 
-  it('has the key beside its 25 own ones', async () => {
+  it('has this key in addition to 25 others', async () => {
     const headers = await signInForSession(market, newWallet())
     for (let made = 0; made < 25; made++) {
       const body = { label: `key ${made}` }
@@ -141,7 +141,7 @@ describe('a session of a user', () => {
 })
 
 describe('a session of a key', () => {
-  it('pays with that key itself: its caps, its models and its count are those of the calls', async () => {
+  it('pays with that key itself: its caps, its models and its count apply', async () => {
     const ada = await market.person()
     const own = { label: 'small', cap_daily_usd: 0.5, models_allowed: ['gpt-test'] }
     const made = await market.rest('POST', '/v1/buyer/keys', { key: ada.buyerKey, body: own })
@@ -150,7 +150,7 @@ describe('a session of a key', () => {
     const opened = await open(headers)
     expect(opened.key_id).toBe(id)
     expect(await published(opened.secret)).toMatchObject({ id, capDailyMicro: 500_000n, modelsAllowed: ['gpt-test'] })
-    // A bounded key changes none of its bounds, with its session or without.
+    // A limited key changes none of its limits, with its session or without.
     expect(codeOf(await change(headers, id, { cap_daily_usd: 9 }))).toBe('forbidden')
     await market.rest('PATCH', `/v1/buyer/keys/${id}`, { key: ada.buyerKey, body: { cap_daily_usd: 0.1 } })
     expect(await published(opened.secret)).toMatchObject({ capDailyMicro: 100_000n })
@@ -172,7 +172,7 @@ describe('a session of a key', () => {
     expect((await open(await signInByKey(key))).expires_at).toBe(ends)
   })
 
-  it('of a seller or of an operator pays for nothing', async () => {
+  it('of a seller or of an operator cannot pay', async () => {
     const { sellerKey } = await market.person()
     expect(codeOf(await post(await signInByKey(sellerKey)))).toBe('wrong_key_type')
     expect(codeOf(await post(await signInByKey(await market.managementKey('operator'))))).toBe('wrong_key_type')
@@ -180,7 +180,7 @@ describe('a session of a key', () => {
 })
 
 describe('a member of an organisation', () => {
-  it('pays with the workspace it acts in, and no more once it is removed or may only read', async () => {
+  it('pays with the current workspace, and no longer once the member is removed or may only read', async () => {
     const [owner, member] = [newWallet(), newWallet()]
     const boss = await signInForSession(market, owner)
     const headers = await signInForSession(market, member)
@@ -207,8 +207,8 @@ describe('a member of an organisation', () => {
   })
 })
 
-describe('the door of the playground', () => {
-  it('is shut to keys, to strangers and to pages of other sites', async () => {
+describe('the path of the playground', () => {
+  it('is closed to keys, to strangers and to pages of other sites', async () => {
     const { buyerKey } = await market.person()
     const byKey = await market.rest('POST', '/v1/auth/playground', { key: buyerKey, body: {} })
     expect([byKey.status, codeOf(byKey)]).toEqual([403, 'forbidden'])
@@ -224,7 +224,7 @@ describe('the door of the playground', () => {
       const answer = await post({ cookie, ...from })
       expect([answer.status, codeOf(answer), answer.text.includes('inf_')]).toEqual([403, 'forbidden', false])
     }
-    // A page of another origin that asked first is not let in either, so no script of it reads an answer.
+    // A page of another origin with an earlier request is refused too, so no script of it reads an answer.
     const preflight = await fetch(`${market.url}/v1/auth/playground`, {
       method: 'OPTIONS',
       headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
@@ -235,7 +235,7 @@ describe('the door of the playground', () => {
     expect(codeOf(await market.rest('GET', '/v1/auth/playground', { headers: { cookie } }))).not.toBe(undefined)
   })
 
-  it('opens secrets that no account path takes, and keeps none of them', async () => {
+  it('opens secrets that no account path accepts, and stores none of them', async () => {
     const headers = await signInForSession(market, newWallet())
     const { secret, key_id } = await open(headers)
     for (const path of ['/v1/buyer/me', '/v1/buyer/keys', '/v1/seller/offers']) {

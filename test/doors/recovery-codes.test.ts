@@ -20,7 +20,7 @@ const REFUSED = [401, 'invalid_signature']
 describe('a recovery code', () => {
   const Code = z.object({ code: z.string() })
 
-  it('signs in once, and gives the next one', async () => {
+  it('signs in once, and is replaced by a new one', async () => {
     const { browser, user } = await newPasskeyAccount(market, PAGE)
     const { code: former } = Code.parse((await browser.send('POST', '/v1/auth/recovery-code')).body)
     const made = await browser.send('POST', '/v1/auth/recovery-code')
@@ -44,7 +44,7 @@ describe('a recovery code', () => {
     expect((await finder.send('POST', '/v1/auth/passkeys', added)).status).toBe(201)
   })
 
-  it('signs one of rivals in', async () => {
+  it('signs in one of several competing requests', async () => {
     const { browser } = await newPasskeyAccount(market, PAGE)
     const { code } = Code.parse((await browser.send('POST', '/v1/auth/recovery-code')).body)
     const answers = await Promise.all(
@@ -55,7 +55,7 @@ describe('a recovery code', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401])
   })
 
-  it('is guessed at the rate of a limit, however the guesses look', async () => {
+  it('can be guessed only at a limited rate, in whatever form the guesses come', async () => {
     const wide = { perKey: 1_000, perWallet: null }
     const rateLimits = { read: wide, probe: wide, challenge: wide, write: { perKey: 3, perWallet: null } }
     const strict = await startMarket({ overrides: { settings: { rateLimits } } })

@@ -27,7 +27,7 @@ const document =
   (headers) =>
     market.rest('POST', GRAPHQL_PATH, { headers, body: { query } })
 
-/** Works that strangers can cause, none of which reaches a limit of its own. */
+/** Kinds of work that strangers can cause, none of which reaches a limit of its own. */
 const WORKS: readonly (readonly [name: string, ask: Ask, isOver?: (text: string) => boolean])[] = [
   ['unknown paths', get('/v1/nothing')],
   ['keys that are none', (headers) => market.rest('GET', '/v1/buyer/keys', { headers, key: `inf_${'x'.repeat(40)}` })],
@@ -46,10 +46,10 @@ const WORKS: readonly (readonly [name: string, ask: Ask, isOver?: (text: string)
   ],
 ]
 
-/** An address of its own for each work. Loopback is a trusted proxy here. */
+/** An address of its own for each kind of work. Loopback is a trusted proxy here. */
 const from = (at: number) => ({ 'x-forwarded-for': `198.51.100.${at}` })
 
-/** Asks until the address has spent its work. */
+/** Sends requests until the address has used up its work. */
 async function spend(ask: Ask, headers: Record<string, string>) {
   for (let each = 0; each <= PER_MINUTE; each++) {
     const answer = await ask(headers)
@@ -58,9 +58,9 @@ async function spend(ask: Ask, headers: Record<string, string>) {
   return undefined
 }
 
-describe('work that is refused', () => {
+describe('refused work', () => {
   it.each(WORKS.map((work, at) => [...work, at] as const))(
-    'of %s is charged to the address, up to a limit with Retry-After',
+    'of %s is counted to the address, up to a limit with Retry-After',
     async (...args) => {
       const [ask, at] = [args[1], args.at(-1) as number]
       const refused = await spend(ask, from(at + 1))
@@ -69,14 +69,14 @@ describe('work that is refused', () => {
     },
   )
 
-  it('is no charge to other addresses, nor to a key behind the same address', async () => {
+  it('is not counted to other addresses, nor to a key behind the same address', async () => {
     const address = from(100)
     expect(await spend(get('/v1/nothing'), address)).toBeDefined()
     expect((await get('/v1/nothing')(from(101))).status).toBe(404)
     for (let each = 0; each < 3; each++) {
       const answer = await market.rest('GET', '/v1/buyer/keys', { key: ada.buyerKey, headers: address })
       expect(answer.status).toBe(200)
-      // A refusal of who has a key is no stranger's.
+      // A refusal to a caller with a key does not count as a stranger's.
       expect(codeOf(await market.rest('GET', '/v1/seller/offers', { key: ada.buyerKey, headers: address }))).toBe(
         'wrong_key_type',
       )
@@ -89,15 +89,15 @@ describe('work that is refused', () => {
     expect(asked.status).toBe(200)
   })
 
-  it('counts the network of an IPv6 address, and the hop that a trusted proxy names', async () => {
+  it('is counted to the network of an IPv6 address, and to the hop that a trusted proxy names', async () => {
     expect(await spend(get('/v1/nothing'), { 'x-forwarded-for': '2001:db8:1:2::1' })).toBeDefined()
     expect((await get('/v1/nothing')({ 'x-forwarded-for': '2001:db8:1:2::2' })).status).toBe(429)
     expect((await get('/v1/nothing')({ 'x-forwarded-for': '2001:db8:1:3::1' })).status).toBe(404)
-    // Addresses that a stranger writes before the hop of the proxy change nothing.
+    // Addresses that a stranger adds before the hop of the proxy change nothing.
     expect((await get('/v1/nothing')({ 'x-forwarded-for': '192.0.2.9, 2001:db8:1:2::3' })).status).toBe(429)
   })
 
-  it('is charged to the key whose documents are refused', async () => {
+  it('is counted to the key whose documents are refused', async () => {
     const headers = from(102)
     const ask: Ask = (given) =>
       market.rest('POST', GRAPHQL_PATH, { key: ada.sellerKey, headers: given, body: { query: '{ no }' } })
@@ -107,7 +107,7 @@ describe('work that is refused', () => {
     expect((await market.rest('GET', '/v1/seller/offers', { key: ada.sellerKey, headers })).status).toBe(200)
   })
 
-  it('is told in readiness to be of one address behind a proxy that is not trusted', async () => {
+  it('shows in readiness when it comes from one address behind an untrusted proxy', async () => {
     const behind = await startMarket({ environment: { TRUSTED_PROXIES: '192.0.2.1' } })
     const ready = async () => JSON.parse((await behind.rest('GET', '/health/ready', { headers: from(1) })).text)
     try {

@@ -46,7 +46,7 @@ describe('a call by its request id', () => {
     return z.record(z.string(), z.unknown()).parse(toSnakeBody(data))
   }
 
-  it('and in lists has the same record at every door', async () => {
+  it('has the same record at every door, also in lists', async () => {
     const key = ada.buyerKey
     const id = rids[0] ?? ''
     const one = await market.rest('GET', `/v1/requests/${id}`, { key })
@@ -81,7 +81,7 @@ describe('a call by its request id', () => {
     expect(body).toMatchObject({ ...ofCall, lines: quantities, buyer_cost_micro: 0 })
   })
 
-  it('is not there for another, at every door', async () => {
+  it('does not exist for another buyer, at every door', async () => {
     const { buyerKey: key } = await market.person()
     const id = rids[0] ?? ''
     expect(codeOf(await market.rest('GET', `/v1/requests/${id}/bill`, { key }))).toBe('not_found')
@@ -120,7 +120,7 @@ describe('a call that a wallet pays', () => {
     (await market.rest('GET', `/v1/requests/${rid}`, { headers: by })).body
   const money = (status: string, more: object = {}) => ({ settlement_status: status, settlement_type: 'x402', ...more })
 
-  it('is there from its admission on, accrues, and is settled when its block is deep enough', async () => {
+  it('exists from its admission on, accrues, and is settled when its block is final', async () => {
     const rid = await claimed()
     const nothing = { confirmed_at: null, settlement_error: null }
     expect(await told(rid)).toMatchObject({ request_id: rid, ...money('pending', { ...nothing, tx_hash: null }) })
@@ -138,7 +138,7 @@ describe('a call that a wallet pays', () => {
     const query = `{ request(id: "${rid}") { ${FIELDS} } }`
     const graph = await market.rest('POST', '/graphql', { headers, body: { query } })
     expect(toSnakeBody(graph.body)).toMatchObject({ data: { request: settled } })
-    // The transaction finds the call, for the payer alone. A holder of the call's id sees the payment alone.
+    // The transaction finds the call, for the payer only. A holder of the call's id sees only the payment.
     const ofTransaction = (by: object, hash = transaction) => market.rest('GET', `/v1/requests?transaction=${hash}`, by)
     expect((await ofTransaction({ headers })).body).toMatchObject({ requests: [settled], next_token: null })
     expect((await ofTransaction({ key: ada.buyerKey })).body).toMatchObject({ requests: [] })
@@ -152,7 +152,7 @@ describe('a call that a wallet pays', () => {
     })
   })
 
-  it('says why it failed when its transfer can never be', async () => {
+  it('shows why it failed when its transfer can never happen', async () => {
     const payer = await chain.newWallet({ usdc: 1_000_000n })
     const session = await signInForSession(market, payer.account)
     const rid = await claimed(payer)
@@ -218,7 +218,7 @@ describe('a call that a wallet pays', () => {
     expect(await told(rid)).toMatchObject(money('failed', { tx_hash: null, buyer_cost_micro: 0 }))
   })
 
-  it('is not there for another, and its money alone for one without a key who has its id', async () => {
+  it('does not exist for another buyer, and only its money is visible without a key to a holder of its id', async () => {
     const rid = await claimed()
     const { transaction } = await pay.settle(rid, 3_000n)
     const stranger = await signInForSession(market, (await chain.newWallet()).account)

@@ -63,7 +63,7 @@ describe('an operator', () => {
     expect(audit.items).toHaveLength(3)
   })
 
-  it('is refused a record that is none, hosts that may not be dialled, and is the only one who may', async () => {
+  it('is refused for a malformed record and for forbidden hosts, and is the only caller with access', async () => {
     const broken = fourth({ routes: [{ ...fourth().routes[0]!, quote: { images: 'body.n +' } }] })
     expect(await trpcCodeOf(put(broken))).toBe('invalid_request')
     for (const baseUrl of ['https://169.254.169.254', 'http://example.com', 'https://example.com:8443']) {
@@ -156,7 +156,7 @@ describe('anybody', () => {
     await redis.hset(cacheKeys.refusals(private30, today), { 'models:calls': '1', 'models:micro': '20000' })
   })
 
-  it('sees what is lent of a resource: offers that rest are counted apart, and refused demand is summed', async () => {
+  it('sees the lent keys of a resource: resting offers are counted apart, and refused demand is summed', async () => {
     const { body, text } = await market.graphql(undefined, MARKETS)
     expect(text).not.toMatch(/lender|acc_|ofr_/)
     expect(body).toMatchObject({
@@ -174,7 +174,7 @@ describe('anybody', () => {
     })
   })
 
-  it('is told of each offer in the book whether it can serve a call, and the first reason why not', async () => {
+  it('sees of each offer in the book whether it can serve a call, and the first reason why not', async () => {
     const all = await book()
     expect(all.lines).toEqual([
       [1, 40, null],
@@ -190,7 +190,7 @@ describe('anybody', () => {
     expect(await whyNot({ min: 31 })).toEqual([null, 'cap', 'discount', 'discount'])
   })
 
-  it('reads a book page by page, with the ranks going on', async () => {
+  it('reads a book page by page, with continuous ranks', async () => {
     const { lines, pageInfo } = await book({ first: 3 })
     expect([lines.map(([rank]) => rank), pageInfo.hasNextPage]).toEqual([[1, 2, 3], true])
     const rest = await book({ first: 3, after: pageInfo.endCursor })
@@ -199,7 +199,7 @@ describe('anybody', () => {
     expect(codeOf(forged)).toBe('invalid_request')
   })
 
-  it('finds nothing of a resource that is unknown, or switched off', async () => {
+  it('finds nothing for an unknown resource or one that is switched off', async () => {
     await put(fourth({ id: 'provider-x7', isOn: false }))
     for (const id of ['nothing', 'provider-x7']) {
       expect(await trpcCodeOf(market.trpc(undefined).resource.market.query({ id }))).toBe('not_found')

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.market.stop())
 
-/** Operations with one door: on REST cookies, files and retired paths; on tRPC what only operators do. */
+/** Operations with one door: on REST cookies, files and retired paths; on tRPC operators' own. */
 const REST_ALONE = [
   'export.download',
   'fallback-key.retired',
@@ -109,7 +109,7 @@ function doorsOf({ operation, graphql, trpc }: DoorRow): Record<string, DoorCall
 /** A record's id, or that of a call. */
 const RECORD = /^(?:[a-z]{2,4}_)?[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Asks every door the same. */
+/** Sends the same request to every door. */
 async function askAll(row: DoorRow, by: keyof DoorWorld['callers'], inputOf: () => Promise<Input>) {
   const said: Record<string, Said> = {}
   for (const [door, call] of Object.entries(doorsOf(row))) {
@@ -119,14 +119,14 @@ async function askAll(row: DoorRow, by: keyof DoorWorld['callers'], inputOf: () 
   return said
 }
 
-/** The answer of a door. Fails when it refused. */
+/** The answer of a door. Fails when the door refused. */
 function answerOf(door: string, said: Said | undefined): unknown {
   if (said === undefined || 'code' in said) expect.fail(`${door} refused with ${said?.code ?? 'nothing'}`)
   return said.answer
 }
 
 describe('operations', () => {
-  it('have a row here where two doors have them', () => {
+  it('have a row here when they have two doors', () => {
     const of = (pick: (row: DoorRow) => string) => DOOR_ROWS.map(pick)
     const onRest = ROWS.map(({ operation }) => operation)
     expect(missing(onRest, [...of(({ operation }) => operation), ...REST_ALONE])).toEqual([])
@@ -137,7 +137,10 @@ describe('operations', () => {
   })
 })
 
-/** Asks each door and compares the answers. A row may make an input for each door. Returns the last input. */
+/**
+ * Sends the request to each door and compares the answers. A row may have an input for each door. Returns the last
+ * input.
+ */
 async function expectSameAnswers(row: DoorRow): Promise<Input> {
   const { by = 'session', isFresh, beyond, orderBy } = row
   let input: Input = {}
@@ -170,7 +173,7 @@ const titled = (rows: readonly DoorRow[]) => rows.map((row) => [row.operation, r
 
 describe('at every door', () => {
   it.each(titled(DOOR_ROWS.filter(({ by }) => by === 'nobody')))(
-    '%s answers the same to anybody',
+    '%s answers the same to everybody',
     async (_name, row) => {
       await expectSameAnswers(row)
     },
@@ -186,7 +189,7 @@ describe('at every door', () => {
   )
 
   it.each(titled(DOOR_ROWS.filter(({ by }) => by === undefined)))(
-    '%s is the same, for whose records it is about',
+    '%s is the same, for the owner of its records',
     async (_name, row) => {
       const input = await expectSameAnswers(row)
       await expectSameRefusals(row, 'nobody', input, 'authentication_required')
@@ -197,10 +200,10 @@ describe('at every door', () => {
   )
 })
 
-/** Every operation with an input of things that stand ready for it. */
+/** Every operation with an input whose things exist. */
 let attacked: readonly Attacked[]
 
-/** Inputs of operators' changes that a sample of each member does not make. */
+/** Inputs of operators' changes that cannot be built from a sample of each member. */
 const readyFor = ({ wallet: { address: wallet } }: DoorWorld): Readonly<Record<string, Input>> => ({
   'credit.grant': { wallet, amountUsd: 1, ticket: 'T-1' },
   'deposit.recordFiat': { wallet, amountUsd: 1, eventId: 'evt_1' },
@@ -211,7 +214,7 @@ const readyFor = ({ wallet: { address: wallet } }: DoorWorld): Readonly<Record<s
 })
 
 describe('a change whose audit row is refused', () => {
-  it('does not happen, whatever the operation', async () => {
+  it('does not happen, for any operation', async () => {
     const { db } = world.market.plane
     const changed: string[] = []
     let refused = 0
@@ -224,7 +227,7 @@ describe('a change whose audit row is refused', () => {
       if (call === undefined || operation.limit === 'read' || operation.isAudited === false) continue
       // The checker stops payouts at a breach, whoever runs it. A stop does not wait for the audit.
       if (operation.name === 'invariants.run') continue
-      // The commit is the last instant at which a row can be refused.
+      // The commit is the last moment at which a row can be refused.
       const said = await withAuditFault(db, { fault: 'refuses the row at the commit' }, () =>
         call(ready[operation.name] ?? input, { 'idempotency-key': `audit-${++calls}`, ...world.callers[by] }),
       )
@@ -240,7 +243,7 @@ describe('a change whose audit row is refused', () => {
 })
 
 describe('a hostile text in any member of any operation', () => {
-  it('is nowhere a failure of ours, and never stored or read as a number', async () => {
+  it('causes no server error, and is never stored or read as a number', async () => {
     const faults: string[] = []
     let sent = 0
     for (const each of attacked) {
@@ -248,7 +251,7 @@ describe('a hostile text in any member of any operation', () => {
         sent += 1
         const takes = (given: unknown) => member.schema.safeParse(given).success
         const isRead = !takes(Symbol('anything'))
-        // GraphQL may lack the member, and an address holds no half of a character.
+        // GraphQL may lack the member, and an address cannot contain a lone surrogate.
         const isExact = door === 'tRPC' || (door === 'REST' && value !== '\ud800')
         const isRefused = 'code' in said
         const mayNot = UNSTORABLE.includes(value) || (takesNumber(member) && NO_NUMBERS.includes(value))
@@ -266,10 +269,10 @@ function isOurFault(code: string): boolean {
   return code === 'internal_error' || code === 'service_unavailable' || code === 'INTERNAL_SERVER_ERROR'
 }
 
-/** Tables that note a caller, a try, a repeat, a beat or a measurement, and no change of an operation. */
+/** Tables that record a caller, a try, a repeat, a beat or a measurement, and no change of an operation. */
 const NOTES = ['audit_log', 'idempotency', 'used_nonce', 'money_epoch', 'invariant_run']
 
-/** A digest of every table, in one question: an operation is asked for about a hundred times. */
+/** A digest of every table, in one query: an operation is called about a hundred times. */
 async function readTables(db: Database): Promise<ReadonlyMap<string, string>> {
   const { rows } = await sql<{ name: string }>`select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`.execute(db)

@@ -9,7 +9,7 @@ const PATHS = ['/v1/auth/sample-session', '/v1/buyer/sample-credit']
 const refusal = (answer: Answer) => [answer.status, codeOf(answer)]
 
 describe('a sample buyer', () => {
-  it('is there in a development market alone', async () => {
+  it('exists in a development market only', async () => {
     const wallet = newWallet()
     const plain = await startMarket()
     const headers = await signInForSession(plain, wallet)
@@ -33,12 +33,12 @@ describe('a sample buyer', () => {
     await development.stop()
   })
 
-  it('is there for callers of the same machine alone', async () => {
+  it('exists for callers of the same machine only', async () => {
     const wallet = newWallet()
     const development = await startMarket({ environment: { SAMPLE_BUYER: wallet.address } })
     const mine = await signInForSession(development, wallet)
     for (const path of PATHS) {
-      // A proxy on this machine says for whom it asks.
+      // A proxy on this machine names the client of its request.
       const headers = { ...mine, 'x-forwarded-for': '203.0.113.7' }
       expect(refusal(await development.rest('POST', path, { headers })), path).toEqual([404, 'not_found'])
     }

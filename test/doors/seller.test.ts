@@ -112,7 +112,7 @@ const QUESTIONS: Record<string, Question> = {
   },
 }
 
-describe('what a seller asks', () => {
+describe('the queries of a seller', () => {
   it.each(Object.entries(QUESTIONS))('%s has one answer at every door', async (_name, { rest, graphql, trpc }) => {
     for (const person of [ada, bob]) {
       const expected = bodyOf(await rest(person.sellerKey))
@@ -146,7 +146,7 @@ describe('what a seller asks', () => {
     expect(listed).toEqual({ ...Object(configs), next_token: null })
   })
 
-  it('the transaction of a payout is told by GET and by POST', async () => {
+  it('the transaction of a payout is reported by GET and by POST', async () => {
     const carol = await market.person()
     const path = `/v1/seller/payouts/${await storePayout(market, carol.seller.account)}/tx`
     const told = await Promise.all(['GET', 'POST'].map((method) => market.rest(method, path, { key: carol.sellerKey })))
@@ -179,8 +179,8 @@ const PLACE = '$place: ProviderPlaceInput!'
 /** The cost of a test call to `gpt-test`: a greeting, and one token of answer. */
 const GREETING_USD = 0.000003
 
-describe('what a seller does', () => {
-  it('bulk creation tells the same of the same rows', async () => {
+describe('the changes of a seller', () => {
+  it('bulk creation answers the same for the same rows', async () => {
     const offers = [{ model: 'gpt-test', discount: 5 }, { model: 'nope', discount: 5 }, { model: 'claude-test' }]
     const query = `mutation(${PLACE}, $offers: [BulkOfferInput!]!) { bulkCreateOffers(place: $place, offers: $offers) {
       model status offerId probeCostUsd error code } }`
@@ -207,7 +207,7 @@ describe('what a seller does', () => {
     for (const found of [rest, graphql, trpc]) expect(facts(found)).toEqual(expected)
   })
 
-  it('resetting health and putting another key under an offer', async () => {
+  it('resetting health and replacing the key of an offer', async () => {
     const { id } = await offerOf(ada)
     const reset = { healthy: true, status: 'active' }
     const resetQuery = `mutation { resetOfferHealth(id: "${id}") { healthy status } }`
@@ -223,7 +223,7 @@ describe('what a seller does', () => {
     for (const found of rotated) {
       expect(toSnakeBody(found)).toMatchObject({ id, status: 'active', probe_cost_usd: GREETING_USD })
     }
-    // A foreign key finds nothing at any door.
+    // A key of another seller finds nothing at any door.
     const missing = { code: 'not_found' }
     expect(bodyOf(await POST(`offers/${id}/reset-health`, bob.sellerKey, {}))).toEqual(missing)
     expect(await graph('resetOfferHealth', resetQuery)(bob.sellerKey)).toEqual(missing)
@@ -233,7 +233,7 @@ describe('what a seller does', () => {
     )
   })
 
-  it('asking a provider', async () => {
+  it('requests to a provider', async () => {
     const strip = (found: unknown) => z.array(z.object({ model: z.string() })).parse(found)
     const discover = `mutation(${PLACE}) { discoverModels(place: $place) { model supported inputPer1m } }`
     const listed = strip(bodyOf(await POST('discover', ada.sellerKey, place())))
@@ -256,7 +256,7 @@ describe('what a seller does', () => {
     expect(toSnakeBody(told)).toMatchObject(well)
   })
 
-  it('forgetting saved keys and cancelling everything', async () => {
+  it('deleting saved keys and cancelling all offers', async () => {
     const eve = await market.person()
     for (let index = 0; index < 3; index++) await offerOf(eve)
     const ids = (await market.trpc(eve.sellerKey).config.list.query()).configs.map(({ id }) => id)

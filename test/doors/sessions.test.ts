@@ -58,7 +58,7 @@ describe('a session', () => {
     expect(made.status).toBe(201)
   })
 
-  it('has a __Host- cookie wherever it is not loopback http', async () => {
+  it('has a __Host- cookie except over http on loopback', async () => {
     const environment = { BASE_URL: 'https://market.example', API_BASE_URL: 'https://api.market.example' }
     const abroad = await startMarket({ environment })
     const signed = await signedChallenge(abroad, wallet)
@@ -70,7 +70,7 @@ describe('a session', () => {
     await abroad.stop()
   })
 
-  it('is refused edited, past its end, unused for a day, after logout, and twice', async () => {
+  it('is refused when edited, expired, unused for a day, after logout, and a second time', async () => {
     const refused = async (headers: Record<string, string>) => {
       const answer = await me(headers)
       return [answer.status, codeOf(answer)]
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect(await purgeSignIns(market.plane)).toBeGreaterThan(0)
   })
 
-  it('is made anew at every sign-in: what a browser held before is worth nothing', async () => {
+  it('is replaced at every sign-in: an earlier cookie of the browser is worthless', async () => {
     const before = await signInForSession(market, wallet)
     const body = await signedChallenge(market, wallet)
     const answer = await market.rest('POST', '/v1/auth/session', { body, headers: before })
@@ -117,7 +117,7 @@ describe('a session', () => {
     expect((await me(planted)).status).toBe(401)
   })
 
-  it("changes nothing for another site's page", async () => {
+  it("cannot be used by another site's page", async () => {
     const { cookie = '' } = await signInForSession(market, wallet)
     const wrong: Record<string, string>[] = [{ cookie }, { cookie, origin: 'https://evil.example' }]
     for (const headers of [...wrong, { cookie, origin: 'null' }]) {
@@ -143,7 +143,7 @@ describe('a session', () => {
     expect(elsewhere.headers.get('set-cookie')).toBeNull()
   })
 
-  it('gives way to a key in the same request', async () => {
+  it('is ignored beside a key in the same request', async () => {
     const headers = await signInForSession(market, wallet)
     const { key } = await signInForKey(market, newWallet(), 'buyer')
     const both = await market.rest('GET', '/v1/buyer/me', { key, headers })
@@ -159,7 +159,7 @@ async function startInOneMinute(rateLimits: OperationLimits): Promise<TestMarket
   const now = systemClock.now() + HOUR
   let count: Limiter | undefined
   const limiter: Limiter = (scope, limit) => {
-    if (count === undefined) throw new Error('nothing is counted before the start')
+    if (count === undefined) throw new Error('there are no counts before the start')
     return count(scope, limit)
   }
   const started = await startMarket({ overrides: { limiter, settings: { rateLimits } } })
@@ -168,7 +168,7 @@ async function startInOneMinute(rateLimits: OperationLimits): Promise<TestMarket
 }
 
 describe('reads of a session', () => {
-  it('are four times those of a key, because a screen is several', async () => {
+  it('have four times the limit of a key, because a screen makes several reads', async () => {
     const read = { perKey: 3, perWallet: null }
     const strict = await startInOneMinute({ read, write: wide, probe: wide, challenge: wide })
     const body = await signedChallenge(strict, wallet)
@@ -203,7 +203,7 @@ describe('signing in', () => {
     })
   })
 
-  it('is counted for each wallet at each address, and says when it may go on', async () => {
+  it('is counted for each wallet at each address, and its refusal says when to retry', async () => {
     const strict = await startInOneMinute({
       read: wide,
       write: wide,
@@ -236,7 +236,7 @@ describe('signing in', () => {
     await strict.stop()
   })
 
-  it('gets through with a good signature, whatever strangers have tried in the name of its wallet', async () => {
+  it('succeeds with a valid signature, whatever strangers have tried in the name of its wallet', async () => {
     const strict = await startInOneMinute({
       read: wide,
       write: { perKey: 2, perWallet: 100 },
@@ -268,7 +268,7 @@ describe('a session of a key', () => {
     market.rest('POST', '/graphql', { headers, body: { query: '{ viewer { kind keyId } }' } })
   const kindOf = async (headers: Record<string, string>) => Viewer.parse((await viewer(headers)).body).data.viewer.kind
 
-  it('has the rights of that key alone, and its answer has neither key nor token', async () => {
+  it('has the rights of that key only, and its answer has neither key nor token', async () => {
     const { key, id } = await signInForKey(market, newWallet(), 'seller')
     const answer = await signIn({ key })
     expect([answer.status, answer.body]).toEqual([201, expect.objectContaining({ key_id: id, kind: 'seller' })])
@@ -306,7 +306,7 @@ describe('a session of a key', () => {
     expect(codeOf(await me(idle))).toBe('invalid_session')
   })
 
-  it('begins with the code of a link: once, in time, and never with what a session made', async () => {
+  it('begins with the code of a link: once, in time, and never with a code that a session created', async () => {
     const { key } = await signInForKey(market, newWallet(), 'buyer')
     const make = (body: object = {}, call: object = { key }) => market.rest('POST', '/v1/auth/codes', { ...call, body })
     const { code } = Code.parse((await make()).body)
@@ -325,7 +325,7 @@ describe('a session of a key', () => {
     expect(rows.map(({ hash }) => hash)).not.toContain(code)
   })
 
-  it("changes nothing for another site's page, and goes by what the browser says of the page", async () => {
+  it("cannot be used by another site's page, according to the browser's headers", async () => {
     const { key } = await signInForKey(market, newWallet(), 'buyer')
     expect(codeOf(await signIn({ key }, { origin: 'https://evil.example' }))).toBe('forbidden')
     const { cookie = '' } = sessionHeaders(await signIn({ key }))
@@ -347,7 +347,7 @@ const Viewer = z.object({ data: z.object({ viewer: z.object({ kind: z.string(), 
 const Code = z.object({ code: z.string(), expires_at: z.number() })
 
 describe('the limits of an account', () => {
-  it('count each key, and all keys and sessions of a wallet together, and say which it was', async () => {
+  it('count each key, and all keys and sessions of a wallet together, and name the reached limit', async () => {
     const strict = await startInOneMinute({
       read: wide,
       write: { perKey: 2, perWallet: 3 },

@@ -24,11 +24,11 @@ type Change = Partial<MessageFields> | ((message: string) => string)
 const submit = (body: object, side = 'seller'): Promise<Answer> =>
   market.rest('POST', `/v1/${side}/auth/keys`, { body })
 const attempt = async (change: Change): Promise<Answer> => submit(await signedChallenge(market, wallet, change))
-/** The present instant as ISO text. EIP-4361 texts may be cut to the second. */
+/** The present time as ISO text. EIP-4361 texts may be cut to the second. */
 const at = (ms: number) => new Date(market.plane.clock.now() + ms)
 
 describe('a challenge', () => {
-  it('is a message of ours to sign, with a nonce for five minutes', async () => {
+  it('is a message of the market to sign, with a nonce for five minutes', async () => {
     const { message, nonce, expires_at } = await challengeOf(market, wallet)
     expect(message).toContain(`127.0.0.1:8402 wants you to sign in with your Ethereum account:\n${wallet.address}\n`)
     for (const line of ['URI: http://127.0.0.1:8402', 'Version: 1', 'Chain ID: 8453', `Nonce: ${nonce}`]) {
@@ -74,7 +74,7 @@ describe('a signed challenge', () => {
     expect(ending.body).toMatchObject({ label: 'Wallet sign-in', expires_at: end })
   })
 
-  it('is good for exactly one key, in a row and in parallel', async () => {
+  it('is valid for exactly one key, in sequence and in parallel', async () => {
     const body = await signedChallenge(market, wallet)
     const answers = await Promise.all(Array.from({ length: 20 }, () => submit(body)))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(19).fill(401)])
@@ -102,7 +102,7 @@ describe('a signed challenge', () => {
     expect(codeOf(await submit(late))).toBe('invalid_signature')
   })
 
-  it('names our domain, our URI, Base, and version 1', async () => {
+  it("names the market's domain and URI, Base, and version 1", async () => {
     const wrong: Change[] = [
       { domain: 'evil.example' },
       { domain: '127.0.0.1:8403' },
@@ -139,7 +139,7 @@ describe('a signed challenge', () => {
     expect(codeOf(await issued(5 * MINUTE + 5 * SECOND))).toBe('invalid_signature')
   })
 
-  it('ends at most ten minutes after its issue, on a day of the calendar', async () => {
+  it('expires at most ten minutes after its issue, on a day of the calendar', async () => {
     const issuedAt = at(0)
     const ends = (ms: number) => attempt({ issuedAt, expirationTime: new Date(issuedAt.getTime() + ms) })
     expect((await ends(10 * MINUTE)).status).toBe(201)
@@ -156,7 +156,7 @@ describe('a signed challenge', () => {
     expect(codeOf(await attempt({ notBefore: at(MINUTE) }))).toBe('invalid_signature')
   })
 
-  it('bears the signature of its own address, in one form', async () => {
+  it('has the signature of its own address, in one form', async () => {
     const { message, signature } = await signedChallenge(market, wallet)
     const other = await newWallet().signMessage({ message })
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -188,7 +188,7 @@ describe('a signed challenge', () => {
     expect((await submit({ ...zeroBased, signature: zeroBased.signature.slice(0, -2) + v })).status).toBe(201)
   })
 
-  it('of a contract wallet is asked of the chain, which has three seconds', async () => {
+  it('of a contract wallet is checked on the chain, which has three seconds', async () => {
     const answers = new Map([
       ['good', '{"jsonrpc":"2.0","id":1,"result":"0x01"}'],
       ['bad', '{"jsonrpc":"2.0","id":1,"result":"0x00"}'],

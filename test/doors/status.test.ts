@@ -40,7 +40,7 @@ afterAll(() => market?.stop())
 const Connection = z.object({ edges: z.array(z.unknown()), pageInfo: z.object({ endCursor: z.string() }) })
 
 let events = 0
-/** An event of the health log, so many minutes after the beginning. A back-off lasts some minutes. */
+/** An event of the health log, this many minutes after the beginning. A back-off lasts some minutes. */
 const event = (offer: string, minute: number, action: string, lastsMinutes = 0) => ({
   v: 1,
   id: `hlt_${++events}`,
@@ -77,7 +77,7 @@ describe('incidents', () => {
     await rollUp(market.plane)
   })
 
-  it('are not known before the first look for them, which is not none', async () => {
+  it('are unknown before the first search for them, which differs from none', async () => {
     await sql`update market_watermark set incidents_looked_at = null`.execute(market.plane.db)
     expect(await market.trpc(undefined).market.incidents.query({})).toBeNull()
     expect(await graph(undefined, '{ incidents(first: 5) { edges { node { id } } } }')).toEqual({ incidents: null })
@@ -85,7 +85,7 @@ describe('incidents', () => {
     expect(await market.trpc(undefined).market.incidents.query({})).toMatchObject({ nextToken: null })
   })
 
-  it('are spells of back-off of one model at one provider, for everybody and without a name, over or going on', async () => {
+  it("are periods of back-off of one model at one provider, for everybody and without a seller's name, ended or running", async () => {
     const client = market.trpc(undefined)
     const page = await client.market.incidents.query({ maxItems: 1 })
     const shared = { model: 'gpt-test', provider: 'test', cause: 'timeout', offersOnSale: 2 }
@@ -108,7 +108,7 @@ describe('incidents', () => {
     expect(open).toMatchObject({ endedAt: null, offers: 1 })
   })
 
-  it('say what is on sale there now, whether the book of the model is known or has changed', async () => {
+  it('show whether the model is on sale there now, for known, unknown and changed order books', async () => {
     const onSale = async () => {
       const page = await market.trpc(undefined).market.incidents.query({ maxItems: 1 })
       return page?.items[0]?.offersOnSale
@@ -125,7 +125,7 @@ describe('incidents', () => {
     expect(await onSale()).toBe(2)
   })
 
-  it('are looked for by model, provider and time', async () => {
+  it('can be searched by model, provider and time', async () => {
     const { incidents } = market.trpc(undefined).market
     expect((await incidents.query({ model: 'claude-test' }))?.items).toEqual([])
     expect((await incidents.query({ provider: 'public' }))?.items).toEqual([])
@@ -151,14 +151,14 @@ describe('rails', () => {
     await invoke(market.plane, operator, putFeature, { name: 'paid_calls', isOn: false, reason: 'for a test' })
     market.advance(5_000)
     const wanted = JSON.stringify(both('switched_off'))
-    await until('every process knows', 10_000, async () => JSON.stringify(await states()) === wanted)
+    await until('every process knows the switch', 10_000, async () => JSON.stringify(await states()) === wanted)
     await invoke(market.plane, operator, putFeature, { name: 'paid_calls', isOn: true, reason: 'for a test' })
     market.advance(5_000)
   })
 })
 
 describe('long jobs', () => {
-  it('stand in a list, those that run by themselves, at every door', async () => {
+  it('are in a list of the periodic ones, at every door', async () => {
     const rids = [market.plane.ids.ulid(), market.plane.ids.ulid()].sort((left, right) => (left < right ? -1 : 1))
     const jobs = rids.map((rid) => ({
       rid,
@@ -197,7 +197,7 @@ describe('long jobs', () => {
 })
 
 describe('caps', () => {
-  it('say what is left of each, and which one binds', async () => {
+  it('show the rest of each limit, and which one binds', async () => {
     const wish = { label: 'capped', capDailyUsd: 0.001, capMonthlyUsd: 0.5, rateLimitRpm: 60 }
     const { id } = await invoke(market.plane, bob.buyer, createBuyerKey, wish, { idempotencyKey: 'capped' })
     const caps = await market.trpc(bob.buyerKey).cap.list.query()
@@ -217,7 +217,7 @@ describe('caps', () => {
 })
 
 describe('lists of keys', () => {
-  it('are whole unless somebody asks for a page, and walked by cursors of their own', async () => {
+  it('are whole without a page, and paged by cursors of their own', async () => {
     const cleo = await market.person()
     const wish = { label: 'second' }
     const { id: second } = await invoke(market.plane, cleo.buyer, createBuyerKey, wish, { idempotencyKey: 'second' })
@@ -238,7 +238,7 @@ describe('lists of keys', () => {
 })
 
 describe('an offer', () => {
-  it('says what keeps calls from it', async () => {
+  it('shows why it gets no calls', async () => {
     const [id = ''] = offers
     const query = `{ offer(id: "${id}") { stoppedBy } }`
     expect(await graph(ada.sellerKey, query)).toEqual({ offer: { stoppedBy: null } })

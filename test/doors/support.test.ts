@@ -56,7 +56,7 @@ describe('the search of support', () => {
       expect(await find(key?.id ?? '')).toEqual([key])
     }
     expect(await find(ada.sellerKey)).toMatchObject([{ kind: 'key', account: ada.seller.account }])
-    // An underscore is a letter, and an unfinished beginning lists nobody's keys.
+    // An underscore is a letter here, and an unfinished beginning lists nobody's keys.
     expect(await find('inf_')).toEqual([])
     expect(await find('inf_______')).toEqual([])
   })
@@ -96,7 +96,7 @@ describe('the search of support', () => {
 })
 
 describe('a customer', () => {
-  it('is read with exact balances, the calls and lines of nobody else, and masked keys', async () => {
+  it("is read with exact balances, no other account's calls and lines, and masked keys", async () => {
     const read = await staff.support.account.query({ account: ada.buyer.account })
     expect(read).toMatchObject({ wallet: ada.wallet, balanceMicro: '999000', earnedMicro: '0', holds: [] })
     expect(read.calls.map(({ rid: id, chargeMicro }) => [id, chargeMicro])).toEqual([[rid, '1000']])
@@ -108,7 +108,7 @@ describe('a customer', () => {
     expect(await trpcCodeOf(staff.support.account.query({ account: 'acc_fees' }))).toBe('not_found')
   })
 
-  it('gets the charge of a call back once, out of what the seller and the market got', async () => {
+  it("gets the charge of a call back once, from the seller's and the market's parts", async () => {
     const call = await staff.support.request.query({ id: rid })
     expect(call).toMatchObject({ chargeMicro: '1000', isRefunded: false })
     expect(BigInt(call.sellerNetMicro) + BigInt(call.feeMicro)).toBe(1_000n)

@@ -42,7 +42,7 @@ async function resident(): Promise<Resident> {
 const WithId = z.object({ id: z.string() }).loose()
 let made = 0
 
-/** Makes something for the victim and answers its id. */
+/** Creates a thing for the victim and returns its id. */
 async function make(path: string, body: object): Promise<string> {
   const by = /^\/v1\/(resource\/)?seller/.test(path)
     ? { key: victim.seller }
@@ -55,7 +55,7 @@ async function make(path: string, body: object): Promise<string> {
   return WithId.parse(answer.body).id
 }
 
-/** Makes a passkey for the victim and answers its id. */
+/** Creates a passkey for the victim and returns its id. */
 async function makePasskey(): Promise<string> {
   const browser = newPasskeyBrowser(market, OUR_ORIGIN)
   const { cookie = '' } = victim.session
@@ -129,14 +129,14 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** Books a call of the victim at its own offer and a long job that runs, and stores a payout. Answers their ids. */
+/** Books a call of the victim at its own offer and a running long job, and stores a payout. Returns their ids. */
 async function bookCall(): Promise<{ rid: string; job: string; payout: string; deposit: string }> {
   const { rows } = await sql<{ buyer: `acc_${string}`; seller: `acc_${string}` }>`select buyer_account as buyer,
     seller_account as seller from app_user where wallet = ${victim.wallet.address.toLowerCase()}`.execute(
     market.plane.db,
   )
   const [accounts] = rows
-  if (accounts === undefined) throw new Error('the victim is nobody')
+  if (accounts === undefined) throw new Error('the victim has no account')
   const [rid, job] = [market.plane.ids.ulid(), market.plane.ids.ulid()]
   const parties = { account: accounts.buyer, sellerAccount: accounts.seller }
   const events = [eventText({ ...parties, rid, charge: 0 }), submitText({ ...parties, rid: job, quote: 0 })]
@@ -150,9 +150,11 @@ async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): P
   return (await market.rest('GET', path, by)).body
 }
 
-/** Path variables that name nobody's record: a row with one is about what the caller has there. */
+/** Path variables that name nobody's record: a row with one is about the caller's own things there. */
 const SHARED_NAMES: Readonly<Record<string, string>> = { provider: 'sample' }
-/** Rows whose path names a record. Files behind signed links are left out, because they belong to nobody by design. */
+/**
+ * Rows whose path names a record. Files behind signed links are left out, because anybody with a link may read them.
+ */
 const NAMED = ROWS.filter(
   ({ path }) => path.includes('/:') && !path.startsWith('/v1/exports') && !path.endsWith('/bills/:provider'),
 )
@@ -160,7 +162,7 @@ const LISTS = ROWS.filter(
   ({ path, method }) => method === 'GET' && !path.includes('/:') && !path.includes('/challenge'),
 )
 
-/** The body that a row needs to be well formed. */
+/** The body that makes a request of the row well formed. */
 const BODIES: Readonly<Record<string, object>> = {
   'offer.update': { discount: 90 },
   'lent-offer.update': { discount_percent: 80 },
@@ -245,7 +247,7 @@ const WORKSPACE_READS = [
 ]
 
 describe('a stranger', () => {
-  it('finds nothing under the ids of another, at any row, and changes nothing', async () => {
+  it('finds nothing under the ids of another account, at any row, and changes nothing', async () => {
     expect(NAMED.length).toBeGreaterThan(30)
     const before = await everything()
     for (const row of NAMED) {
@@ -266,7 +268,7 @@ describe('a stranger', () => {
     expect(await everything()).toEqual(before)
   })
 
-  it('finds no trace of another in any list', async () => {
+  it('finds no trace of another account in any list', async () => {
     for (const row of LISTS) {
       for (const [how, by] of Object.entries(comings(stranger, row.path))) {
         const what = `${row.method} ${row.path} by ${how}`
@@ -277,14 +279,14 @@ describe('a stranger', () => {
     }
   })
 
-  it('is asked for a credential at every row that is not open to all', async () => {
+  it('is asked for a credential at every row that is not public', async () => {
     for (const row of ROWS.filter((each) => !each.isPublic)) {
       const answer = await ask(row, {}, row.path.includes('/:') && row.path in ids ? fill(row) : row.path)
       expect([row.path, answer.status, codeOf(answer)]).toEqual([row.path, 401, 'authentication_required'])
     }
   })
 
-  it('reads no figures of a workspace that is not his', async () => {
+  it("reads no figures of another's workspace", async () => {
     const workspace = ids['/v1/organizations']?.['workspace'] ?? ''
     for (const path of WORKSPACE_READS) {
       for (const how of Object.values(comings(stranger, path))) {
@@ -301,8 +303,8 @@ describe('a stranger', () => {
   })
 })
 
-describe('the victim himself', () => {
-  it('finds what the stranger did not', async () => {
+describe('the victim', () => {
+  it('finds the things that the stranger did not', async () => {
     for (const row of NAMED.filter(({ method, path }) => method === 'GET' && !path.startsWith('/v1/invitations'))) {
       for (const [how, by] of Object.entries(comings(victim, row.path))) {
         const answer = await ask(row, by, fill(row))
@@ -323,7 +325,7 @@ describe('a management key', () => {
     expect((await market.rest('GET', `/v1/organizations/${id}/members`, { key })).status).toBe(200)
     for (const row of ROWS.filter(({ path }) => path.startsWith('/v1/organizations/:organization'))) {
       const answer = await ask(row, { key }, fill(row))
-      // Operations for people alone are refused before anything is looked up.
+      // Operations for people only are refused before anything is read.
       const expected = row.operation === 'workspace-key.create' ? 401 : 404
       expect([row.operation, answer.status]).toEqual([row.operation, expected])
       expectNoTrace(answer, row.operation)

@@ -73,7 +73,7 @@ async function cappedKey(person: Person, terms: object): Promise<KeyId> {
       idempotencyKey: market.plane.ids.ulid(),
     },
   )
-  if (!isId('key', made.id)) throw new Error('not a key')
+  if (!isId('key', made.id)) throw new Error('the id is not a key')
   return made.id
 }
 
@@ -85,7 +85,7 @@ async function spend({ buyer: { account } }: Person, keyId: KeyId, amount: numbe
   await postBatch(market.plane, { events: [event], source: 'test' })
 }
 
-/** Looks once and sends what it found. Returns the types and percentages of the deliveries. */
+/** Looks for alerts once and sends them. Returns the types and percentages of the deliveries. */
 async function look(): Promise<unknown[]> {
   const found = await findAlerts(market.plane)
   for (const id of found) await attemptDelivery(market.plane, id, { isLast: true })
@@ -105,7 +105,7 @@ function fits({ headers, body }: ReceivedWebhook, secret: string): boolean {
 }
 
 describe('webhooks of a buyer', () => {
-  it('are made, listed, changed and removed; the secret is shown once and rests sealed', async () => {
+  it('are created, listed, changed and removed; the secret is shown once and stored sealed', async () => {
     const ada = await market.person()
     const made = await call(ada, 'POST', '', { url, label: 'pager', low_balance_usd: 2.5 })
     const { id, secret = '' } = Hook.parse(made.body)
@@ -154,7 +154,7 @@ describe('webhooks of a buyer', () => {
     expect(codeOf(await call(ada, 'GET', `/${id}`))).toBe('not_found')
   })
 
-  it('go only where the outbound guard lets them, and no further than ten an account', async () => {
+  it('are sent only to addresses that the outbound guard allows, and are limited to ten per account', async () => {
     const ada = await market.person()
     for (const bad of [
       'http://example.com/hook',
@@ -180,7 +180,7 @@ describe('webhooks of a buyer', () => {
     expect(codeOf(await call(ada, 'POST', '', { url }))).toBe('conflict')
   })
 
-  it('belong to their buyer alone', async () => {
+  it('belong to their buyer only', async () => {
     const [ada, eve] = [await market.person(), await market.person()]
     const { id } = await add(ada)
     for (const [method, path, body] of [
@@ -198,7 +198,7 @@ describe('webhooks of a buyer', () => {
     expect(receiver.received).toEqual([])
   })
 
-  it('are tested with a signed message, whose fate stands in the log', async () => {
+  it('are tested with a signed message, whose result is in the log', async () => {
     const ada = await market.person()
     const { id, secret = '' } = await add(ada)
     let forWorkers: readonly string[] | undefined
@@ -228,7 +228,7 @@ describe('webhooks of a buyer', () => {
     expect(lost.body).toMatchObject({ status: 'failed', status_code: null, error: 'no answer (ECONNREFUSED)' })
   })
 
-  it('sign with both secrets while a rotation’s window is open', async () => {
+  it('sign with both secrets during the window of a rotation', async () => {
     const ada = await market.person()
     const { id, secret = '' } = await add(ada)
     const rotated = Hook.parse((await call(ada, 'POST', `/${id}/rotate-secret`, { window_seconds: 60 })).body)
@@ -243,7 +243,7 @@ describe('webhooks of a buyer', () => {
     ])
   })
 
-  it('stand on all three doors', async () => {
+  it('are the same at all three doors', async () => {
     const ada = await market.person()
     const query = 'mutation($input: CreateWebhookInput!) { createWebhook(input: $input) { secret webhook { id url } } }'
     const made = await market.graphql(ada.buyerKey, query, { input: { url, lowBalanceUsd: 1 } })
@@ -270,7 +270,7 @@ describe('alerts', () => {
     await findAlerts(market.plane)
   })
 
-  it('tell each part of a cap once a day and once a month, from what is booked', async () => {
+  it('report each part of a cap once a day and once a month, from booked spend', async () => {
     const ada = await funded(100_000)
     await add(ada, { events: ['key.cap_reached'] })
     const key = await cappedKey(ada, { capDailyUsd: 0.01, capMonthlyUsd: 0.02 })
@@ -287,7 +287,7 @@ describe('alerts', () => {
     expect(await look()).toEqual([])
   })
 
-  it('tell that a cap is used up once it has refused a call, although a smaller one would fit', async () => {
+  it('report a used-up cap once it has refused a call, although a smaller call would fit', async () => {
     const ada = await funded(100_000)
     await add(ada, { events: ['key.cap_reached'] })
     const key = await cappedKey(ada, { capDailyUsd: 0.01 })
@@ -297,14 +297,14 @@ describe('alerts', () => {
       node.funds.reserve(reserveRequest(ada.buyer.account, { want: 5_000, keyId: key, daily: 10_000 }))
     await expect(refuse()).rejects.toMatchObject({ code: 'key_cap_reached' })
     await until(
-      'it is noted',
+      'the refusal is recorded',
       2_000,
       async () => (await market.world.redis.exists(moneyKeys.keyFull('m00', key))) === 1,
     )
     expect([await look(), await look()]).toEqual([[100], []])
   })
 
-  it('say which key, which cap, how much of it and until when', async () => {
+  it('name the key, the cap, the used part and the end of the period', async () => {
     const ada = await funded(100_000)
     const { id } = await add(ada)
     const key = await cappedKey(ada, { capDailyUsd: 0.001 })
@@ -331,7 +331,7 @@ describe('alerts', () => {
     expect((await deliveriesOf(ada, id)).map(({ status }) => status)).toEqual(['delivered', 'pending'])
   })
 
-  it('tell of a low balance once a fall, and of nothing while switched off', async () => {
+  it('report a low balance once per fall, and nothing while switched off', async () => {
     const ada = await funded(5_000)
     const { id } = await add(ada, { events: ['balance.low'], low_balance_usd: 0.004 })
     const key = await cappedKey(ada, {})
@@ -349,17 +349,21 @@ describe('alerts', () => {
     expect(await look()).toEqual([])
   })
 
-  it('go out by the workers, are tried again until they are taken, and stop with their webhook', async () => {
+  it('are sent by the workers, retried until they are accepted, and stop with their webhook', async () => {
     const ada = await funded(100_000)
     const { id } = await add(ada)
     const key = await cappedKey(ada, { capDailyUsd: 0.01 })
-    // Other tests left deliveries that were not sent.
+    // Other tests left unsent deliveries.
     await market.plane.db.deleteFrom('webhook_delivery').execute()
     receiver.statuses.push(500)
     await spend(ada, key, 6_000)
     const workers = [startWatchAlerts(market.plane), startSendWebhooks(market.plane)]
     try {
-      await until('it is taken', 20_000, async () => (await deliveriesOf(ada, id))[0]?.status === 'delivered')
+      await until(
+        'the delivery is accepted',
+        20_000,
+        async () => (await deliveriesOf(ada, id))[0]?.status === 'delivered',
+      )
       expect((await deliveriesOf(ada, id))[0]).toMatchObject({ attempts: 2, status_code: 204 })
       expect(receiver.received.map(({ headers }) => headers['x-mkt-delivery'])).toEqual([
         (await deliveriesOf(ada, id))[0]?.id,
@@ -370,7 +374,7 @@ describe('alerts', () => {
     }
   })
 
-  it('end as failed after their last try, and are not sent for a webhook that is gone or off', async () => {
+  it('end as failed after their last try, and are not sent for a webhook that is deleted or off', async () => {
     const ada = await funded(100_000)
     const { id } = await add(ada)
     const key = await cappedKey(ada, { capDailyUsd: 0.01 })

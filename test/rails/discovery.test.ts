@@ -57,13 +57,13 @@ const Demand = z.object({
 })
 const read = async (path: string) => (await fetch(network.sandbox.base_url + path)).json()
 
-/** The addresses that a wallet can pay at, with their protocols. */
+/** The addresses that a wallet can pay, with their protocols. */
 async function endpoints() {
   return Info.parse(await read('/api/x402/info')).inference.endpoints
 }
 
-describe('the list of what wallets can pay for', () => {
-  it('holds every row of the contract, and no path of keys', async () => {
+describe('the list of paths that wallets can pay for', () => {
+  it('has every row of the contract, and no path of keys', async () => {
     const wanted = [
       ...['chat/completions', 'completions'].flatMap((name) => [
         `/v1/${name}`,
@@ -84,7 +84,7 @@ describe('the list of what wallets can pay for', () => {
     expect(new Set((await endpoints()).map(({ path }) => path))).toEqual(new Set(wanted))
   })
 
-  it('says the same to crawlers of x402, in absolute addresses', async () => {
+  it('is the same for crawlers of x402, with absolute addresses', async () => {
     const { resources, items } = WellKnown.parse(await read('/.well-known/x402'))
     const { forwarded } = Info.parse(await read('/api/x402/info'))
     const examples = forwarded.endpoints.map(({ example }) => example)
@@ -97,7 +97,7 @@ describe('the list of what wallets can pay for', () => {
     expect(items.map(({ accepts }) => accepts.map(({ scheme }) => scheme))).toEqual(schemes)
   })
 
-  it('is true: each address asks for a payment on the same terms, with words for catalogues that fit their schema', async () => {
+  it('is true: each address asks for a payment on the same terms, with texts for catalogues that fit their schema', async () => {
     const { x402 } = Info.parse(await read('/api/x402/info'))
     expect(x402.schemes).toEqual(['upto', 'exact'])
     for (const { url, protocols, schemes } of await endpoints()) {
@@ -111,12 +111,12 @@ describe('the list of what wallets can pay for', () => {
       const { info, schema } = extensions.bazaar
       const validate = new Ajv2020({ strict: false }).compile(schema)
       expect([url, validate(info), validate.errors]).toEqual([url, true, null])
-      // Clients send extensions back, and Node takes 16 KB of headers in all.
+      // Clients send extensions back, and Node accepts 16 KB of headers in total.
       expect(answer.headers.get('payment-required')?.length).toBeLessThan(4_096)
     }
   })
 
-  it('names the families of forwarded calls, whose examples can be called as they stand', async () => {
+  it('names the families of forwarded calls, whose examples can be called unchanged', async () => {
     const { x402, forwarded } = Info.parse(await read('/api/x402/info'))
     expect(forwarded.endpoints.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /x402/api/social/v2/posts/search/recent',
@@ -136,7 +136,7 @@ describe('the list of what wallets can pay for', () => {
     expect((await fetch(forwarded.capabilities_url)).status).toBe(200)
   })
 
-  it('is in the description of the API, and in the note for agents', async () => {
+  it('is in the OpenAPI document, and in the note for agents', async () => {
     const Described = z.object({
       paths: z.record(z.string(), z.record(z.string(), z.looseObject({ 'x-payment-info': z.unknown().optional() }))),
     })
@@ -147,14 +147,14 @@ describe('the list of what wallets can pay for', () => {
     expect(note).toContain('/.well-known/x402')
   })
 
-  it('does not name what only keys can pay for', async () => {
+  it('leaves out the paths that only keys can pay for', async () => {
     const answer = await fetch(`${network.sandbox.base_url}/compat/v1/messages`, { method: 'POST' })
     expect([answer.status, answer.headers.get('payment-required')]).toEqual([401, null])
   })
 })
 
 describe('the stock validator of MPP', () => {
-  it('finds no fault', async () => {
+  it('reports no fault', async () => {
     const home = await mkdtemp(join(tmpdir(), 'mppx-'))
     const Result = z.object({
       summary: z.looseObject({ passed: z.number(), failed: z.number() }),

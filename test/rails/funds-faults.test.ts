@@ -32,13 +32,17 @@ const code = (promise: Promise<unknown>) =>
   )
 const textOf = (used: number, hold: Parameters<typeof eventText>[0]) => eventText(hold, used, 'n1')
 
-describe('answers that get lost', () => {
-  it('a reserve is given back by its request id [F17]', async () => {
+describe('lost answers', () => {
+  it('a reserve is released by its request id [F17]', async () => {
     const account = await world.account(1_000)
     const first = await node.funds.reserve(reserveRequest(account, { want: 10 }))
     relay.dropAnswers(true)
     const lost = code(node.funds.reserve(reserveRequest(account, { want: 500 })))
-    await until('it has happened all the same', 2_000, async () => (await figures(world.gate, account))?.h === 510)
+    await until(
+      'the reserve was executed all the same',
+      2_000,
+      async () => (await figures(world.gate, account))?.h === 510,
+    )
     relay.cut()
     relay.dropAnswers(false)
     expect(await lost).toBe('service_unavailable')
@@ -59,7 +63,7 @@ describe('answers that get lost', () => {
       node.funds.capture(captured, microUsd(120), textOf(120, captured)),
       node.funds.release(released, 'x', ''),
     ])
-    await until('both have happened all the same', 2_000, async () => (await figures(world.gate, account))?.h === 0)
+    await until('both were executed all the same', 2_000, async () => (await figures(world.gate, account))?.h === 0)
     expect((await outcomes)[0]).toBe('queued')
     relay.cut()
     relay.dropAnswers(false)
@@ -70,8 +74,8 @@ describe('answers that get lost', () => {
   })
 })
 
-describe('a server that stands still', () => {
-  it('refuses new calls in time, keeps what is owed to it, and ends with the right figures', async () => {
+describe('a stopped server', () => {
+  it('refuses new calls in time, keeps its unsettled ends, and finishes with the right figures', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     world.freezeRedis(true)
@@ -87,7 +91,7 @@ describe('a server that stands still', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 100, free: 900 })
   })
 
-  it('that is away for long is noticed, and calls are refused at once', async () => {
+  it('is noticed after a while, and calls are refused at once', async () => {
     world.freezeRedis(true)
     try {
       await until('the node has noticed', 8_000, async () => {
@@ -106,7 +110,7 @@ describe('a server that stands still', () => {
 })
 
 describe('several buckets', () => {
-  it('hold accounts apart and settle a mixed tick', async () => {
+  it('keep accounts apart and settle a mixed tick', async () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, () => world.account(500)))
     expect(new Set(accounts.map((account) => moneyBucket(account, BUCKETS))).size).toBeGreaterThan(1)
     const holds = await Promise.all(

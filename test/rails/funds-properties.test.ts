@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-/** A call: the amount it wants, the least it takes, the part it uses, and how it ends. */
+/** A call: the wanted amount, the least amount, the used part, and its end. */
 const call = fc.record({
   want: fc.integer({ min: 1, max: 200 }),
   leastPart: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -62,7 +62,7 @@ describe('two processes on one balance', () => {
     )
   })
 
-  it('never let a key pass its cap [I5]', async () => {
+  it('never let a key exceed its cap [I5]', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5_000 }), calls, async (daily, wishes) => {
         const account = await world.account(1_000_000)
@@ -81,7 +81,7 @@ describe('two processes on one balance', () => {
     )
   })
 
-  it('serve exactly what a balance covers where every call costs the same', async () => {
+  it('serve exactly as many calls as the balance covers where every call costs the same', async () => {
     const [price, covered] = [70, 41]
     const account = await world.account(price * covered + price - 1)
     const wish = { want: price, leastPart: 1, usedPart: 1, isCharged: true }

@@ -34,7 +34,7 @@ const refusal = (promise: Promise<unknown>) =>
 const epochNow = async () => Number((await world.redis.get(moneyKeys.epoch))?.split(':')[0])
 
 describe('a hold', () => {
-  it('seeds the account when the first call asks, grants, is captured, and is posted', async () => {
+  it('seeds the account at the first call, grants, is captured, and is posted', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     expect(hold.grantedMicro).toBe(300n)
@@ -66,7 +66,7 @@ describe('a hold', () => {
     expect(await world.redis.pttl(moneyKeys.hold(BUCKET, hold.rid))).toBeGreaterThan(0)
   })
 
-  it('grants what the balance covers, down to the least that was asked for', async () => {
+  it('grants the amount that the balance covers, down to the requested least amount', async () => {
     const account = await world.account(500)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 800, min: 200 }))
     expect(hold.grantedMicro).toBe(500n)
@@ -75,7 +75,7 @@ describe('a hold', () => {
     expect(error?.detail).toMatchObject({ limit_source: 'balance', available_usdc: '0', required_usdc: '1' })
   })
 
-  it('is given back once, however often it is released', async () => {
+  it('is released once, however often the release is sent', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
     await node.funds.release(hold, 'upstream_error', '{"outcome":"failed"}')
@@ -84,7 +84,7 @@ describe('a hold', () => {
     expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'released', event: '{"outcome":"failed"}' })
   })
 
-  it('is refused while too many ends wait for Redis, which then still has all that it was told', async () => {
+  it('is refused while too many ends wait for Redis, which gets all of them afterwards', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
     const many = Array.from({ length: 50_000 }, () => node.funds.release({ ...hold, rid: ids.requestId() }, '', ''))
@@ -96,7 +96,7 @@ describe('a hold', () => {
     await node.funds.release(hold, '', '')
   })
 
-  it('is charged once, the first amount standing', async () => {
+  it('is charged once, with the first amount', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
     expect(await capture(hold, 100)).toBe('accepted')
@@ -120,7 +120,7 @@ describe('a hold', () => {
     expect((await world.gate.unposted(0, 100)).length).toBeGreaterThanOrEqual(3)
   })
 
-  it('of nothing, as a free call has, is released, captured and posted like any other', async () => {
+  it('of zero, as for a free call, is released, captured and posted like any other', async () => {
     const account = await world.account(1_000)
     const request = { want: 0, min: 0 }
     const released = await node.funds.reserve(reserveRequest(account, request))
@@ -140,7 +140,7 @@ describe('a hold', () => {
     expect(await node.funds.find(other, hold.rid)).toBeUndefined()
   })
 
-  it('is not made twice under one request id: the second is told of the first [F17]', async () => {
+  it('is not made twice under one request id: the second request sees the first hold [F17]', async () => {
     const account = await world.account(1_000)
     const request = reserveRequest(account, { want: 100 })
     await node.funds.reserve(request)
@@ -148,7 +148,7 @@ describe('a hold', () => {
     expect(await figures(world.gate, account)).toMatchObject({ h: 100 })
   })
 
-  it('waits for an account that nobody knows, and then says when to come back', async () => {
+  it('waits for an unknown account, and is then refused with a time to come back', async () => {
     const error = await refusal(node.funds.reserve(reserveRequest(ids.make('acc'))))
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 })
   })
@@ -162,7 +162,7 @@ describe('acknowledgements', () => {
     expect(await figures(world.gate, account)).toMatchObject({ p: 700 })
   })
 
-  it('leave a call alone that is not captured', async () => {
+  it('ignore a call that is not captured', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
     await world.gate.ack([{ account, balanceMicro: microUsd(990), version: 2n, rid: hold.rid }])
@@ -171,7 +171,7 @@ describe('acknowledgements', () => {
 })
 
 describe('caps of a key', () => {
-  it('bind by day and by month, count what is held, and count what was used in the end', async () => {
+  it('apply by day and by month, count held amounts, and count used amounts in the end', async () => {
     const account = await world.account(10_000)
     const keyId = ids.make('key')
     const caps = { keyId, daily: 500, monthly: 800 }
@@ -198,7 +198,7 @@ describe('caps of a key', () => {
     expect(monthly?.detail).toMatchObject({ limit_source: 'key_monthly_cap', limit_usdc: '800', spent_usdc: '800' })
   })
 
-  it('belong to the day of the reserve: what ends after midnight leaves the new day alone', async () => {
+  it('belong to the day of the reserve: a call that ends after midnight leaves the new day alone', async () => {
     const account = await world.account(10_000)
     const keyId = ids.make('key')
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400, keyId, daily: 1_000 }))
@@ -210,7 +210,7 @@ describe('caps of a key', () => {
 })
 
 describe('under load', () => {
-  it('hundreds of reserves at once never pass the balance', async () => {
+  it('hundreds of reserves at once never exceed the balance', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 5_000 }),
@@ -291,7 +291,7 @@ describe('the scripts', () => {
     expect(await reserve(account, most, epoch)).toEqual(['G:1'])
   })
 
-  it('refuse a record of a newer epoch and forget one of an older', async () => {
+  it('refuse a record of a newer epoch and drop one of an older', async () => {
     const epoch = await epochNow()
     const newer = await world.account(1_000)
     await world.redis.hset(moneyKeys.account(BUCKET, newer), { ep: epoch + 1, p: '1000', h: '0', u: '0', seeded: '1' })
@@ -309,7 +309,7 @@ describe('the scripts', () => {
     expect(await figures(world.gate, older)).toEqual({ p: 600, h: 0, u: 0, free: 600 })
   })
 
-  it('give money back when the server is full, and take none', async () => {
+  it('release money when the server is full, and take none', async () => {
     const account = await world.account(1_000)
     const [first, second] = [
       await node.funds.reserve(reserveRequest(account)),

@@ -24,7 +24,7 @@ function asking(body: object = {}, headers: Record<string, string> = {}) {
 const ask = (body: object = {}, headers: Record<string, string> = {}, path = CHAT) =>
   fetch(network.sandbox.base_url + path, asking(body, headers))
 
-/** The stock client of a wallet. It keeps its hands off the global `fetch`. */
+/** The stock client of a wallet. It leaves the global `fetch` alone. */
 function stock(wallet: ChainWallet) {
   return Mppx.create({
     methods: [evm.charge({ account: wallet.account, currencies: [evm.assets.base.USDC] })],
@@ -32,7 +32,7 @@ function stock(wallet: ChainWallet) {
   })
 }
 
-/** The credential for a call, as the stock client makes it and does not send it. */
+/** The credential for a call, made by the stock client and not sent. */
 async function credentialFor(wallet: ChainWallet, body: object = {}): Promise<string> {
   return stock(wallet).createCredential(await ask(body))
 }
@@ -49,7 +49,7 @@ const Payment = z.object({
 
 type Wire = { challenge: Record<string, unknown>; payload: Record<string, unknown>; source?: unknown }
 
-/** A credential with something in it changed. */
+/** A credential with a changed member. */
 function changed(credential: string, change: (wire: Wire) => unknown): string {
   const wire: Wire = JSON.parse(Buffer.from(credential.replace(/^Payment +/, ''), 'base64url').toString())
   return `Payment ${Buffer.from(JSON.stringify(change(wire))).toString('base64url')}`
@@ -120,7 +120,11 @@ describe('a wallet that pays by the Payment scheme', () => {
   it.each<[string, (credential: string) => string, string]>([
     ['garbage', () => 'Payment !!!', 'malformed-credential'],
     ['nothing', () => 'Payment', 'malformed-credential'],
-    ['base64 of no JSON', () => `Payment ${Buffer.from('no JSON').toString('base64url')}`, 'malformed-credential'],
+    [
+      'base64 of text that is not JSON',
+      () => `Payment ${Buffer.from('no JSON').toString('base64url')}`,
+      'malformed-credential',
+    ],
     ['14 KB', () => `payment ${'A'.repeat(14_000)}`, 'malformed-credential'],
     ['no payload', forged(({ challenge }) => ({ challenge })), 'malformed-credential'],
     ['another realm', inChallenge({ realm: 'elsewhere.example' }), 'invalid-challenge'],
@@ -131,15 +135,15 @@ describe('a wallet that pays by the Payment scheme', () => {
     ['another nonce', inPayload({ nonce: `0x${'22'.repeat(32)}` }), 'invalid-payload'],
     ['another recipient', inPayload({ to: '0x00000000000000000000000000000000000000AA' }), 'invalid-payload'],
     ['a smaller value', inPayload({ value: '999' }), 'payment-insufficient'],
-    ['a time that is over', inPayload({ validBefore: '1' }), 'payment-expired'],
-    ['the signature of something else', inPayload({ signature: `0x${'5a'.repeat(64)}1b` }), 'verification-failed'],
+    ['an expired time', inPayload({ validBefore: '1' }), 'payment-expired'],
+    ['the signature of another payment', inPayload({ signature: `0x${'5a'.repeat(64)}1b` }), 'verification-failed'],
     ['a signature of another kind', inPayload({ signature: '0x00' }), 'verification-failed'],
     [
-      'the source of somebody else',
+      'the source of another wallet',
       forged((wire) => ({ ...wire, source: 'did:pkh:eip155:8453:0xaa' })),
       'invalid-payload',
     ],
-  ])('%s is refused with its problem and a fresh challenge', async (_name, change, problem) => {
+  ])('%s is refused with its problem and a new challenge', async (_name, change, problem) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const answer = await ask({}, { authorization: change(await credentialFor(wallet)) })
     expect([answer.status, Refusal.parse(await answer.json()).error]).toEqual([402, problem])

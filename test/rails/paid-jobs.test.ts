@@ -13,10 +13,10 @@ import { sharedNetwork } from '#test/support/market/network.ts'
 import { until } from '#test/support/run/until.ts'
 
 const RICH = { usdc: 1_000_000n }
-/** The sample provider makes its videos a second shorter than was asked for. */
+/** The sample provider makes its videos a second shorter than ordered. */
 const FILM = { model: 'paid/job', prompt: 'A boat on a lake.', seconds: 4 }
 const MUSIC = { model: 'sandbox/music-job', prompt: 'A slow waltz.' }
-/** The sample provider knows by its name that this one fails. */
+/** The sample provider lets this model fail because of its name. */
 const FAILING = 'paid-job-failing'
 const PATHS = ['/v1/video/generations', '/v1/videos', '/v1/music/generations'] as const
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await operator('provider.put', { id: 'paid-jobs', name: 'Paid jobs', baseUrl: provider.url, isTrusted: true })
   for (const model of [FILM.model, FAILING]) {
     await post(`${network.sandbox.api_base_url}/v1/seller/offers`, network.sandbox.seller_key, offerOf(model))
-    await until('it is on sale', 20_000, async () => (await send(PATHS[0], { ...FILM, model })).status === 402)
+    await until('the model is on sale', 20_000, async () => (await send(PATHS[0], { ...FILM, model })).status === 402)
   }
 })
 afterAll(async () => {
@@ -100,12 +100,12 @@ async function finished(path: string, { id, job_token }: z.infer<typeof Submitte
     job = Job.parse(await answer.json())
     return job.usage !== null
   })
-  if (job === undefined) throw new Error('no job')
+  if (job === undefined) throw new Error('there is no job')
   return job
 }
 
 describe('a long job that a wallet pays for', () => {
-  it('holds what was signed for, costs what it came to, and leaves the rest as credit', async () => {
+  it('holds the signed amount, costs the final amount, and turns the rest into credit', async () => {
     const wallet = await chain.newWallet(RICH)
     const path = '/v1/video/generations'
     const demand = await demandFor(path, FILM)
@@ -118,7 +118,7 @@ describe('a long job that a wallet pays for', () => {
     expect(told).toMatchObject({ success: true, payer: wallet.address.toLowerCase() })
     expect(RICH.usdc - (await chain.usdcBalance(wallet.address))).toBe(signed)
 
-    // The same payment buys the same job, however often it comes, and no other request.
+    // The same payment buys the same job, however often it is sent, and no other request.
     const again = await send(path, FILM, payment)
     expect([again.status, Submitted.parse(await again.json())]).toEqual([202, submitted])
     const other = await send(path, { ...FILM, prompt: 'Another boat.' }, payment)
@@ -128,7 +128,7 @@ describe('a long job that a wallet pays for', () => {
 
     const job = await finished(path, submitted)
     const cost = BigInt(job.usage?.buyer_cost_micro ?? 0)
-    // The video is a second shorter, and the seller keeps 60 percent of 10 cents for each.
+    // The video is a second shorter, and the seller keeps 60 % of 10 cents for each.
     expect([job.status, job.usage?.seconds, cost]).toEqual(['succeeded', 3, 180_000n])
     const file = await fetch(job.artifacts[0]?.url ?? '')
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'video/mp4'])
@@ -146,7 +146,7 @@ describe('a long job that a wallet pays for', () => {
     expect(await looked.json()).toMatchObject({ settlement_type: 'x402', buyer_cost_micro: Number(cost) })
   })
 
-  it('that fails costs nothing: all of it is credit', async () => {
+  it('that fails costs nothing: the whole amount is credit', async () => {
     const wallet = await chain.newWallet(RICH)
     const path = '/v1/video/generations'
     const pay = payingFetch(chain, wallet, 'exact')
@@ -154,7 +154,7 @@ describe('a long job that a wallet pays for', () => {
     expect([answer.status, await chain.usdcBalance(wallet.address)]).toEqual([202, 760_000n])
     const job = await finished(path, Submitted.parse(await answer.json()))
     expect([job.status, job.usage?.buyer_cost_micro, job.artifacts]).toEqual(['failed', 0, []])
-    await until('all of it is back', 20_000, async () => (await creditOf(wallet)) === 240_000n)
+    await until('the whole amount is back', 20_000, async () => (await creditOf(wallet)) === 240_000n)
   })
 
   it('is bought by the stock client at each path, and is shown to nobody without its token', async () => {
@@ -177,7 +177,7 @@ describe('a long job that a wallet pays for', () => {
   it.each([
     [PATHS[0], FILM],
     [PATHS[1], { ...FILM, seconds: '4' }],
-  ] as const)('is bought by MPP at %s, and its end leaves the rest as credit', async (path, body) => {
+  ] as const)('is bought by MPP at %s, and its end turns the rest into credit', async (path, body) => {
     const wallet = await chain.newWallet(RICH)
     const paid = await payDemand(chain, wallet, 'mpp', await send(path, body))
     const answer = await send(path, body, paid)
@@ -186,7 +186,7 @@ describe('a long job that a wallet pays for', () => {
     expect([answer.ok, JSON.parse(receipt)]).toMatchObject([true, { method: 'evm', status: 'success' }])
     const row = await rowOf(id.slice(id.lastIndexOf('_') + 1))
     expect(row).toMatchObject({ rail: 'mpp', payer: wallet.address.toLowerCase() })
-    // The video is a second shorter than was paid for.
+    // The video is a second shorter than the paid length.
     await until('the rest is credit', 20_000, async () => (await creditOf(wallet)) === BigInt(row.amount) - 180_000n)
   })
 
@@ -198,7 +198,7 @@ describe('a long job that a wallet pays for', () => {
     expect([answer.ok, Submitted.safeParse(await answer.json()).success]).toEqual([true, true])
   })
 
-  it.each(PATHS)('is not sold by another way at %s, and what is no payment is named', async (path) => {
+  it.each(PATHS)('is sold by no other way at %s, and a malformed payment is named', async (path) => {
     const body = path === '/v1/music/generations' ? MUSIC : FILM
     const wallet = await chain.newWallet(RICH)
     const probe = await fetch(network.sandbox.api_base_url + path, { method: 'POST' })

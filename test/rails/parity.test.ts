@@ -11,7 +11,10 @@ const WALLETS: readonly Way[] = [...X402, 'mpp']
 
 type Difference = { readonly facts: readonly string[]; readonly ways: readonly Way[]; readonly why: string }
 
-/** Everything in which a call by wallet differs from the same call by key. Two tests below hold what depends on the path and on trust. */
+/**
+ * Every difference between a call by wallet and the same call by key. Two tests below cover the differences by path and
+ * by trust.
+ */
 const DIFFERENCES: readonly Difference[] = [
   {
     facts: ['body usage.payment'],
@@ -63,7 +66,7 @@ const dear = (name: string) =>
     endpoints: ['chat', 'embeddings', 'speech'],
   })
 const MODEL = 'parity'
-/** A model of pictures that are sold by the token. Its sellers' providers know it by the family in its name. */
+/** A model of pictures that are sold by the token. Its sellers' providers recognise it by the family in its name. */
 const PICTURES = 'gpt-image-parity'
 const drawing = textModel(PICTURES, {
   architecture: { input_modalities: ['text', 'image'], output_modalities: ['image'] },
@@ -90,7 +93,7 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** The facts in which a call by wallet differs from the same call by key, beside those of the table. */
+/** The facts in which a call by wallet differs from the same call by key, beyond those of the table. */
 function unexplained(byKey: Facts, { way }: Buyer, facts: Facts): string[] {
   return [...new Set([...byKey.keys(), ...facts.keys()])]
     .filter((fact) => byKey.get(fact) !== facts.get(fact))
@@ -116,13 +119,13 @@ async function factsOf(buyer: Buyer, call: BoughtCall): Promise<Facts> {
   for (const [name, value] of await booked(market, buyer, answer.headers.get('x-request-id') ?? '')) {
     facts.set(name, value)
   }
-  // A call has one cost, wherever it is told.
+  // A call has one cost, wherever it is shown.
   const told = [...COSTS, 'ledger charge'].flatMap((name) => facts.get(name) ?? [])
   expect([told.length >= 4, new Set(told).size, call.path]).toEqual([true, 1, call.path])
   return facts
 }
 
-/** Buys a call in every way, and expects the same of each. Returns the facts by key. */
+/** Buys a call in every way, and checks that all agree. Returns the facts by key. */
 async function sameForAll(call: BoughtCall, ways: readonly Way[] = WALLETS, path = call.path): Promise<Facts> {
   const some = buyers.filter(({ way }) => way === 'key' || ways.includes(way))
   const all = await Promise.all(some.map((buyer) => factsOf(buyer, buyer.way === 'key' ? call : { ...call, path })))
@@ -166,7 +169,7 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
       { path: '/v1/audio/speech', body: { model: MODEL, voice: 'alloy', input: text, stream_format: 'sse' } },
     ],
     ['a picture', picture()],
-    ['a picture with partial ones before it', picture({ stream: true, partial_images: 1 })],
+    ['a picture after partial ones', picture({ stream: true, partial_images: 1 })],
     ['a picture in a stream', picture({ stream: true })],
     ['an edit', { ...picture({ image: 'https://example.com/a.png' }), path: '/v1/images/edits' }],
   ])('%s: body, headers, cost, look-up, export and ledger', async (_name, call) => {
@@ -186,18 +189,18 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
   })
 
   it.each<[string, BoughtCall, string]>([
-    ['a floor that nobody meets', chat({}, { 'x-min-discount': '90' }), '503'],
-    ['providers that nobody knows', chat({ provider: ['nope'] }), '400'],
-    ['a model that nobody sells', chat({ model: 'unsold' }), '404'],
-    ['a model that nobody knows', chat({ model: 'nope/nope' }), '400'],
+    ['a floor that no offer meets', chat({}, { 'x-min-discount': '90' }), '503'],
+    ['unknown providers', chat({ provider: ['nope'] }), '400'],
+    ['a model without a seller', chat({ model: 'unsold' }), '404'],
+    ['an unknown model', chat({ model: 'nope/nope' }), '400'],
     ['a body of the wrong shape', chat({ messages: 5 }), '400'],
     ['a provider that fails', chat({ model: DOWN[0] }), '502'],
     ['a provider that fails before a stream', chat({ model: DOWN[1], stream: true }), '502'],
-  ])('%s is refused in the same words', async (_name, call, status) => {
+  ])('%s is refused with the same error', async (_name, call, status) => {
     expect((await sameForAll(call)).get('status')).toBe(status)
   })
 
-  it('a floor in the path and the mirror take x402 alone, and sell the same', async () => {
+  it('a floor in the path and the mirror accept x402 alone, and sell the same', async () => {
     const { path } = chat()
     const floored = await sameForAll({ ...chat(), path: `/min50${path}` }, X402)
     expect(floored.get('header x-mkt-provider-family')).toBe('rt-cheap')
@@ -212,7 +215,7 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
     }
   })
 
-  it('a key alone may buy of sellers whom nobody has vetted', async () => {
+  it('only a key may buy from untrusted sellers', async () => {
     const of = async (buyer: Buyer) => {
       const answer = await buyer.buy(chat({ allow_untrusted: true }))
       await answer.text()
@@ -235,7 +238,7 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
     }
   })
 
-  it('is explained in the same words; a wallet signs in for the key that asks', async () => {
+  it('is explained with the same texts; a wallet signs in for the key', async () => {
     const Explained = z.looseObject({ would_serve: z.literal(true), hold_micro: z.number() })
     const explained = await Promise.all(
       buyers.map(async ({ key }) => {
@@ -249,8 +252,8 @@ describe('the same call by key, x402 upto, x402 exact and MPP', () => {
     for (const one of explained) expect(one).toEqual(explained[0])
   })
 
-  // This test reads what the tests before it have met.
-  it('differs only as the table says, and in all that it says', () => {
+  // This test reads the results of the tests before it.
+  it('differs exactly as listed in the table', () => {
     const told = DIFFERENCES.flatMap(({ facts, ways }) => facts.flatMap((fact) => ways.map((way) => `${fact} ${way}`)))
     expect(met).toEqual(new Set(told))
   })

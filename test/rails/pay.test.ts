@@ -50,7 +50,7 @@ describe('the scripts of docs/pay.md, by the lines of README.md', () => {
   )
 
   it(
-    'buy a film by x402, and ask for it by its token',
+    'buy a film by x402, and poll it with its token',
     async () => {
       const printed = await runScript('film.mjs')
       expect(printed).toMatch(/^paid in 0x[0-9a-f]{64}$/m)
@@ -65,7 +65,7 @@ describe('the scripts of docs/pay.md, by the lines of README.md', () => {
     async () => {
       const printed = await runScript('reads.mjs')
       expect(printed).toMatch(/^chain 8453 balance 0n wei$/m)
-      // Ten posts at 500 micro-USD and 75 per cent.
+      // Ten posts at 500 micro-USD and 75 %.
       expect(printed).toMatch(/^10 posts for 3750 micro-USD$/m)
     },
     RUN_MS,
@@ -99,7 +99,7 @@ describe('market pay', () => {
   )
 
   it(
-    'asks a person for the key where none is named, and does not show what is typed',
+    'asks a person for the key where none is set, and does not echo it',
     async () => {
       const { privateKey, address } = await chain.newWallet({ usdc: 1_000_000n })
       const env = {
@@ -119,7 +119,7 @@ describe('market pay', () => {
   )
 
   it(
-    'signs nothing without a word, above its bound, or without money',
+    'signs nothing without a confirmation, above its limit, or without money',
     async () => {
       const unasked = await payBy(['--scheme', 'exact'])
       expect([unasked.code, unasked.left]).toEqual([2, 1_000_000n])

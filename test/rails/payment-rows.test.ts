@@ -55,7 +55,7 @@ const Exact = z.object({
 })
 
 describe('a payment', () => {
-  it('whose nonce is used on the chain is refused, and nothing is served', async () => {
+  it('whose nonce is used on the chain is refused, and no call is served', async () => {
     const wallet = await chain.newWallet(RICH)
     const payment = await signed(wallet, 'exact')
     const { signature, authorization } = Exact.parse(payment.payload)
@@ -84,7 +84,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('is asked for in less than 8 KB of headers, into which no name of the request gets', async () => {
+  it('is requested in less than 8 KB of headers, which contain no name from the request', async () => {
     const answer = await ask(
       bodyOf({ model: 'gpt-5-mini', user: 'x'.repeat(200), metadata: { a: '\r\nset-cookie: b' } }),
     )
@@ -97,7 +97,7 @@ describe('a payment', () => {
   it.each([
     ['20 KB', 20_000],
     ['100 KB', 100_000],
-  ])('in a header of %s is refused with 431, in words', async (_name, length) => {
+  ])('in a header of %s is refused with 431 and a message', async (_name, length) => {
     const url = new URL(network.sandbox.base_url + CHAT)
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'payment-signature': 'A'.repeat(length) }
@@ -116,7 +116,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('by upto for a call that used nothing takes nothing', async () => {
+  it('by upto takes nothing for a call without usage', async () => {
     const wallet = await chain.newWallet(RICH)
     const body = bodyOf({ model: 'sandbox/empty' })
     const answer = await ask(body, inHeader(await signed(wallet, 'upto', body)))
@@ -130,7 +130,7 @@ describe('a payment', () => {
 /** The code of a contract wallet that accepts every signature (ERC-1271). */
 const ACCEPTS_ALL = '0x631626ba7e60e01b60005260206000f3'
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-/** The same signature with the other s, and the v that goes with it. */
+/** The same signature with the other s, and the matching v. */
 function withHighS(signature: string): string {
   const s = (ORDER - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
   return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
@@ -141,10 +141,10 @@ const STRANGER = '0x00000000000000000000000000000000000000AA'
 describe('a signature', () => {
   it.each<[string, object]>([
     ['for another chain', { chainId: 1 }],
-    ['for a token by another name', { name: 'USDC' }],
+    ['for a token with another name', { name: 'USDC' }],
     ['for another version of the token', { version: '1' }],
     ['for another token', { verifyingContract: STRANGER }],
-  ])('an exact payment that is signed %s is refused', async (_name, change) => {
+  ])('an exact payment signed %s is refused', async (_name, change) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const payment = await signed(wallet, 'exact')
     const signature = await wallet.account.signTypedData({
@@ -164,7 +164,7 @@ describe('a signature', () => {
     expect(await refusalOf(answer)).toEqual([402, 'invalid_exact_evm_signature'])
   })
 
-  it('an upto payment that somebody else has signed, or with a high s, is refused', async () => {
+  it('an upto payment that a stranger has signed, or with a high s, is refused', async () => {
     const [wallet, other] = [await chain.newWallet({ usdc: 1_000_000n }), await chain.newWallet({ usdc: 1_000_000n })]
     const [payment, theirs] = [await signed(wallet, 'upto'), await signed(other, 'upto')]
     const { signature } = payment.payload

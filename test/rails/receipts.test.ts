@@ -29,7 +29,7 @@ type Call = {
   readonly name: string
   readonly body: Readonly<Record<string, unknown>> | 'none' | 'form'
   readonly fields?: Readonly<Record<string, string>>
-  /** True where the last event of ours tells the payment, too. */
+  /** True where the market's last event contains the payment, too. */
   readonly hasLastEvent?: boolean
   readonly query?: string
 }
@@ -104,7 +104,7 @@ async function formOf({ fields = {} }: Call): Promise<Content> {
   return { bytes: Buffer.from(await written.arrayBuffer()), type }
 }
 
-/** Sends a call as no `fetch` does, which shows no trailers. */
+/** Sends a call without `fetch`, which hides trailers. */
 async function send(path: string, call: Call, headers: Readonly<Record<string, string>> = {}): Promise<Told> {
   const url = network.sandbox.base_url + path + (call.query ?? '')
   const { bytes, type } = await contentOf(call)
@@ -129,14 +129,14 @@ async function pay(path: string, call: Call, way: WalletWay): Promise<Told> {
     typeof value === 'string' ? [[name, value]] : [],
   )
   const wallet = wallets.get(way)
-  if (wallet === undefined) throw new Error('no wallet')
+  if (wallet === undefined) throw new Error('there is no wallet')
   const asked = new Response(demand.text, { status: demand.status, headers })
   expect([path, asked.status]).toEqual([path, 402])
   return send(path, call, await payDemand(chain, wallet, way, asked))
 }
 
 const X402 = z.object({ success: z.literal(true), transaction: z.string().regex(/^0x[0-9a-f]{64}$/) })
-/** The members that `draft-evm-charge-00` asks of a receipt. */
+/** The members that `draft-evm-charge-00` requires in a receipt. */
 const Mpp = z.strictObject({
   method: z.literal('evm'),
   challengeId: z.string().min(43),
@@ -146,7 +146,7 @@ const Mpp = z.strictObject({
   chainId: z.literal(8453),
 })
 
-/** The transaction that headers or trailers tell; undefined where they tell of no settlement. */
+/** The transaction in headers or trailers. Undefined without a settlement. */
 function toldIn(of: IncomingHttpHeaders | NodeJS.Dict<string>, way: WalletWay): string | undefined {
   if (way === 'mpp') {
     const receipt = of['payment-receipt']
@@ -173,18 +173,18 @@ describe('the receipt of a payment', () => {
     expect([path, told.status < 300, told.status < 300 ? '' : told.text]).toEqual([path, true, ''])
     const [inHead, atEnd] = [toldIn(told.head, way), toldIn(told.trailers, way)]
     expect(told.head['cache-control']).toMatch(/^private/)
-    // The transaction is told once. A stream by upto is settled at its end, and one that was held until then has it in
-    // its head.
+    // The transaction is named once. A stream by upto is settled at its end, and a stream that was held until then has
+    // it in its head.
     expect([inHead, atEnd].filter((transaction) => transaction !== undefined)).toHaveLength(1)
     if (name === 'whole' || way !== 'x402-upto') expect(atEnd).toBeUndefined()
     if (call.hasLastEvent === true) expect(told.text).toContain(`"transaction":"${inHead ?? atEnd}"`)
-    // The cost is in the head, in a trailer, or in the last event. That of a job is not known yet.
+    // The cost is in the head, in a trailer, or in the last event. The cost of a job is unknown at this time.
     const cost = told.head['x-mkt-buyer-cost-micro'] ?? told.trailers['x-mkt-buyer-cost-micro']
     const isTold = cost !== undefined || told.text.includes('"buyer_cost_micro":')
     expect([isTold, JOBS.has(path)]).not.toEqual([false, false])
   })
 
-  it('is looked for at every path that the market sells to wallets', async () => {
+  it('is checked at every path that the market sells to wallets', async () => {
     const Info = z.looseObject({
       inference: z.looseObject({ endpoints: z.array(z.looseObject({ path: z.string() })) }),
     })

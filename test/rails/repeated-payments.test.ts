@@ -58,13 +58,13 @@ async function newPayment(path = CHAT, body: object = BODY): Promise<PaymentPayl
 }
 
 const Refusal = z.looseObject({ error: z.string(), accepts: z.array(z.unknown()) })
-/** Expects the refusal of a payment that was used, without a word of the answer. */
+/** Checks for the refusal of a used payment, without any part of the answer. */
 function expectUsed({ status, text }: Told): void {
   expect([status, Refusal.parse(JSON.parse(text))]).toMatchObject([402, { error: 'payment_already_used', accepts: [] }])
 }
 
 describe('the answer of a paid call', () => {
-  it('is given again to the client that paid, with the receipt, and to nobody elsewhere who copied the payment', async () => {
+  it('is given again to the client that paid, with the receipt, and to nobody else who copied the payment', async () => {
     const payment = inHeader(await newPayment())
     const first = await ask(payment)
     expect(first.status).toBe(200)
@@ -74,7 +74,7 @@ describe('the answer of a paid call', () => {
     expect(again.headers['payment-response']).toBe(first.headers['payment-response'])
   })
 
-  it('is given to nobody who has the payment from the chain, whatever price was told to him', async () => {
+  it('is given to nobody who has the payment from the chain, whatever price was quoted to that caller', async () => {
     const payment = await newPayment()
     const first = await ask(inHeader(payment))
     expect(first.status).toBe(200)
@@ -90,12 +90,12 @@ describe('the answer of a paid call', () => {
     ]
     for (const one of rebuilt) {
       expectUsed(await ask(inHeader(one)))
-      // A secret of the thief is none of the payer.
+      // A secret of the thief is not the payer's.
       expectUsed(await ask({ ...inHeader(one), ...KEY }))
     }
   })
 
-  it('is bound to the key of a client that brings one, from any address', async () => {
+  it('is bound to the key of a client that sends one, from any address', async () => {
     const payment = inHeader(await newPayment())
     const first = await ask({ ...payment, ...KEY })
     expect(first.status).toBe(200)
@@ -105,7 +105,7 @@ describe('the answer of a paid call', () => {
     expect([again.status, again.text]).toEqual([200, first.text])
   })
 
-  it('is not kept for a payment that shows nothing of its payer, and a short key shows nothing', async () => {
+  it('is not kept for a payment that proves nothing about its payer, and a short key proves nothing', async () => {
     const { payload } = await newPayment()
     const older = { 'x-payment': Buffer.from(JSON.stringify({ ...OLDER, payload })).toString('base64') }
     const headers = { ...older, 'idempotency-key': '1' }
@@ -113,7 +113,7 @@ describe('the answer of a paid call', () => {
     expectUsed(await ask(headers))
   })
 
-  it('by MPP is given again to the client that paid alone', async () => {
+  it('by MPP is given again only to the client that paid', async () => {
     const wallet = await chain.newWallet(RICH)
     const demand = await fetch(network.sandbox.base_url + CHAT, {
       method: 'POST',
@@ -129,11 +129,11 @@ describe('the answer of a paid call', () => {
     expect(again.headers['payment-receipt']).toBeDefined()
   })
 
-  it('rests sealed', async () => {
+  it('is stored sealed', async () => {
     const first = await ask(inHeader(await newPayment()))
     const rid = String(first.headers['x-request-id'])
     let kept: string | null = null
-    await until('it is kept', 5_000, async () => {
+    await until('the answer is stored', 5_000, async () => {
       kept = await redis.get(`paid:${rid}`)
       return kept !== null
     })
@@ -144,7 +144,7 @@ describe('the answer of a paid call', () => {
     }
   })
 
-  it('is a job only for the client that paid: nobody else gets its token', async () => {
+  it('that is a job is given only to the client that paid: nobody else gets its token', async () => {
     const film = { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 4 }
     const payment = inHeader(await newPayment(FILM, film))
     const first = await ask(payment, '127.0.0.1', FILM, film)

@@ -19,7 +19,7 @@ beforeAll(async () => {
 // The market is shared with other files.
 afterAll(async () => {
   for (const name of NAMES) await turn(name, true)
-  await until('all is on', 10_000, async () => (await offered()).length === 3)
+  await until('every way is on', 10_000, async () => (await offered()).length === 3)
 })
 
 const BODY = JSON.stringify({ model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] })
@@ -38,7 +38,7 @@ async function turn(name: string, isOn: boolean): Promise<void> {
   expect((await fetch(`${network.sandbox.trpc_url}/feature.put`, { method: 'POST', headers, body })).status).toBe(200)
 }
 
-/** The ways to pay that a stranger is offered. */
+/** The ways to pay in a 402 to a stranger. */
 async function offered(): Promise<readonly string[]> {
   const answer = await ask()
   if (answer.status !== 402) return []
@@ -58,24 +58,24 @@ async function paymentBy(scheme: 'upto' | 'exact'): Promise<Record<string, strin
   return inHeader(await signPayment(stockClient(chain, wallet, scheme), demand))
 }
 
-it('a way to pay that operators switch off is offered no more and takes nothing, and the others go on', async () => {
+it('a way to pay that operators switch off is no longer offered and takes nothing, and the others go on', async () => {
   const up = { credit: 'up', 'x402-upto': 'up', 'x402-exact': 'up', mpp: 'up' }
   expect([await offered(), await states()]).toEqual([['upto', 'exact', 'mpp'], up])
   const [upto, exact] = [await paymentBy('upto'), await paymentBy('exact')]
   await turn('x402_upto', false)
-  await until('it is offered no more', 10_000, async () => (await offered()).length === 2)
+  await until('the way is no longer offered', 10_000, async () => (await offered()).length === 2)
   expect([await offered(), await states()]).toEqual([['exact', 'mpp'], { ...up, 'x402-upto': 'switched_off' }])
   const refused = await ask(upto)
   expect([refused.status, Refusal.parse(await refused.json()).error.code]).toEqual([503, 'service_unavailable'])
   expect((await ask(exact)).status).toBe(200)
   await turn('x402_upto', true)
-  await until('it is offered again', 10_000, async () => (await offered()).length === 3)
+  await until('the way is offered again', 10_000, async () => (await offered()).length === 3)
   expect((await ask(upto)).status).toBe(200)
 })
 
-it('without any of them a stranger is offered nothing, and keys go on', async () => {
+it('with all ways switched off a stranger is offered none, and keys go on', async () => {
   for (const name of NAMES) await turn(name, false)
-  await until('none is offered', 10_000, async () => (await offered()).length === 0)
+  await until('no way is offered', 10_000, async () => (await offered()).length === 0)
   const answer = await ask()
   expect([answer.status, Demand.parse(await answer.json()).accepts]).toEqual([402, []])
   expect(answer.headers.get('www-authenticate')).toBeNull()

@@ -10,7 +10,7 @@ import { until } from '#test/support/run/until.ts'
 import type { VoucherOffice } from '#test/support/voucher-rail/voucher.ts'
 import { openVoucherOffice, voucherHeader } from '#test/support/voucher-rail/voucher.ts'
 
-/** A rail that the product does not have and that shares nothing with credit. It proves the shape of payment. */
+/** A rail that the product does not have and that shares nothing with credit. It proves the interface of payments. */
 let network: Network
 let office: VoucherOffice
 let plane: { readonly child: ChildProcess; readonly url: string }
@@ -52,7 +52,7 @@ const Paid = z.object({
 const Challenge = z.object({ accepts: z.array(z.object({ scheme: z.string(), amount: z.string(), path: z.string() })) })
 
 describe('a wallet without an account', () => {
-  it('is told the price of this very body before it pays', async () => {
+  it('sees the price of exactly this body before it pays', async () => {
     const prices = await Promise.all(
       [100, 1_000].map(async (max_tokens) => {
         const answer = await buy({ messages, max_tokens })
@@ -66,7 +66,7 @@ describe('a wallet without an account', () => {
     expect(prices[1]).toBeGreaterThan(prices[0] ?? 0)
   })
 
-  it('is told what is wrong with the body, before any price', async () => {
+  it('sees the fault of the body before any price', async () => {
     expect((await buy({ messages: 5 })).status).toBe(400)
     expect(await (await buy({ messages, model: 'nobody-has-it' })).json()).toMatchObject({
       error: { code: 'unknown_model' },
@@ -101,14 +101,14 @@ describe('a wallet without an account', () => {
     expect(office.paid.get(nonce)).toBe(paid)
   })
 
-  it('is refused with a voucher that cannot be read, or is worth too little, and nothing is claimed', async () => {
+  it('is refused with an unreadable voucher or one of too little value, and no voucher is claimed', async () => {
     expect((await buy({ messages }, { 'x-voucher': 'no base64 of JSON' })).status).toBe(400)
     const nonce = newNonce()
     expect((await buy({ messages }, voucherHeader(nonce, 1))).status).toBe(402)
     expect(office.claimed.has(nonce)).toBe(false)
   })
 
-  it('pays nothing for an answer that nobody could give', async () => {
+  it('pays nothing for an answer that no provider could give', async () => {
     const nonce = newNonce()
     const answer = await buy({ messages, model: 'sandbox/server-error' }, voucherHeader(nonce, 50_000))
     expect(answer.status).toBeGreaterThanOrEqual(500)
@@ -123,7 +123,7 @@ describe('a wallet without an account', () => {
     const redis = new Redis(network.sandbox.redis_url)
     try {
       expect(rid).toHaveLength(26)
-      // A voucher shows nothing that only its payer has, so its answer is not kept for another asker either.
+      // A voucher shows no secret of its payer, so its answer is not stored for another request either.
       expect(await redis.keys(`*${rid}*`)).toEqual([])
     } finally {
       redis.disconnect()
@@ -132,7 +132,7 @@ describe('a wallet without an account', () => {
 })
 
 describe('a payment that its rail could not finish', () => {
-  it('is finished by the same process when it can be, once and with the same amount', async () => {
+  it('is finished by the same process when possible, once and with the same amount', async () => {
     const nonce = newNonce()
     office.setShut(true)
     const answer = await buy({ messages }, voucherHeader(nonce, 50_000))
@@ -140,7 +140,7 @@ describe('a payment that its rail could not finish', () => {
     const { usage } = Paid.parse(await answer.json())
     expect([usage.voucher.receipt, office.paid.has(nonce)]).toEqual([null, false])
     office.setShut(false)
-    await until('it is paid', 10_000, () => office.paid.has(nonce))
+    await until('the voucher is paid', 10_000, () => office.paid.has(nonce))
     expect(office.paid.get(nonce)).toBe(BigInt(usage.buyer_cost_micro))
   })
 
@@ -153,7 +153,7 @@ describe('a payment that its rail could not finish', () => {
     office.setShut(false)
     expect(office.paid.has(nonce)).toBe(false)
     plane = await startPlane()
-    await until('its heir has paid it', 20_000, () => office.paid.has(nonce))
+    await until('the heir has paid the voucher', 20_000, () => office.paid.has(nonce))
     expect(office.paid.get(nonce)).toBe(BigInt(usage.buyer_cost_micro))
   })
 })

@@ -107,7 +107,7 @@ const creditOf = async (wallet: ChainWallet): Promise<bigint> => {
 }
 
 describe('the 402', () => {
-  it('prices this very body, upto first, and fits a header', async () => {
+  it('prices exactly this body, upto first, and fits a header', async () => {
     const [small, large] = await Promise.all([demandFor(), demandFor({ model: 'claude-opus-4.1', max_tokens: 4_000 })])
     expect(small.accepts.map(({ scheme }) => scheme)).toEqual(['upto', 'exact'])
     expect(small.accepts.map(({ payTo }) => payTo)).toEqual([treasury, treasury])
@@ -116,12 +116,12 @@ describe('the 402', () => {
     expect(JSON.stringify(large).length).toBeLessThan(6_000)
   })
 
-  it('refuses to price what costs more than 1.00 USD, and says so', async () => {
+  it('refuses to price a call of more than 1.00 USD, and says so', async () => {
     const answer = await ask({ model: 'claude-opus-4.1', max_tokens: 32_000 })
     expect([answer.status, await answer.json()]).toMatchObject([402, { error: { code: 'cost_ceiling_reached' } }])
   })
 
-  it('tells a probe without a body the least price, and a bad body what is wrong with it', async () => {
+  it('answers a probe without a body with the least price, and a bad body with its fault', async () => {
     const probe = await fetch(network.sandbox.base_url + CHAT, { method: 'POST' })
     expect([probe.status, Demand.parse(await probe.json()).accepts[0]?.amount]).toEqual([402, '1000'])
     expect((await ask({ messages: 5 })).status).toBe(400)
@@ -192,7 +192,7 @@ describe('a wallet with USDC, without ETH and without an account', () => {
     }
   })
 
-  it('pays nothing for an answer that nobody could give', async () => {
+  it('pays nothing for an answer that no provider could give', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const body = { model: 'sandbox/server-error' }
     const answer = await payingFetch(chain, wallet, 'upto')(network.sandbox.base_url + CHAT, asking(body))
@@ -203,11 +203,11 @@ describe('a wallet with USDC, without ETH and without an account', () => {
   })
 })
 
-describe('a payment that was used', () => {
+describe('a used payment', () => {
   const paidCalls = async (wallet: ChainWallet) =>
     (await db.query('select rid from chain_payment where payer = $1', [wallet.address.toLowerCase()])).rows.length
 
-  it('buys one answer, which a repeat gets again, and while it is made asks for no other payment', async () => {
+  it('buys one answer, which a repeat gets again, and a repeat during the call asks for no other payment', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const headers = inHeader(await signed(wallet, 'exact'))
     const answers = await Promise.all(Array.from({ length: 50 }, () => ask({}, headers)))
@@ -235,7 +235,7 @@ describe('a payment that was used', () => {
   })
 })
 
-describe('a payment that is not good', () => {
+describe('an invalid payment', () => {
   type Change = (payment: PaymentPayload) => unknown
   const exactly = (change: object): Change => {
     return (payment) => {
@@ -258,7 +258,7 @@ describe('a payment that is not good', () => {
     ['a network by its name', accepted({ network: 'base' }), 'invalid_network'],
     ['another token', accepted({ asset: STRANGER }), 'invalid_asset'],
     ['another recipient', accepted({ payTo: STRANGER }), 'invalid_pay_to'],
-    ['another recipient in what is signed', exactly({ to: STRANGER }), 'invalid_exact_evm_recipient_mismatch'],
+    ['another recipient in the signed part', exactly({ to: STRANGER }), 'invalid_exact_evm_recipient_mismatch'],
     ['a value below the price', exactly({ value: '999' }), 'invalid_exact_evm_payload_authorization_value_mismatch'],
     [
       'a lowered price',
@@ -271,7 +271,7 @@ describe('a payment that is not good', () => {
       'invalid_exact_evm_payload_authorization_value',
     ],
     [
-      'a time that is over',
+      'an expired time',
       exactly({ validBefore: String(nowSeconds() - 1) }),
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
@@ -290,13 +290,13 @@ describe('a payment that is not good', () => {
       exactly({ validAfter: String(nowSeconds() + 600) }),
       'invalid_exact_evm_payload_authorization_valid_after',
     ],
-    ['the signature of something else', exactly({ nonce: `0x${'11'.repeat(32)}` }), 'invalid_exact_evm_signature'],
+    ['the signature of another payment', exactly({ nonce: `0x${'11'.repeat(32)}` }), 'invalid_exact_evm_signature'],
     [
       'another resource',
       (p) => ({ ...p, resource: { url: 'https://elsewhere.example/v1/chat/completions' } }),
       'invalid_resource',
     ],
-  ])('%s is refused with its reason, and may be paid anew', async (_name, change, reason) => {
+  ])('%s is refused with its reason, and may be paid again', async (_name, change, reason) => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const answer = await ask({}, inHeader(change(await signed(wallet, 'exact'))))
     const document = Demand.parse(await answer.json())
@@ -305,8 +305,8 @@ describe('a payment that is not good', () => {
   })
 
   it.each([
-    ['no base64', 'no base64 at all!'],
-    ['no JSON', Buffer.from('no JSON').toString('base64')],
+    ['text that is not base64', 'no base64 at all!'],
+    ['text that is not JSON', Buffer.from('no JSON').toString('base64')],
     ['a list', Buffer.from('[]').toString('base64')],
     ['nothing', ''],
     ['two at once', 'e30=, e30='],
@@ -315,7 +315,7 @@ describe('a payment that is not good', () => {
     expect([answer.status, Demand.parse(await answer.json()).error]).toEqual([402, 'invalid_payload'])
   })
 
-  it('a wallet without money, or with less than it signs for in all, is refused', async () => {
+  it('a wallet without money, or with less than the sum that it signs, is refused', async () => {
     const poor = await chain.newWallet()
     const answer = await ask({}, inHeader(await signed(poor, 'exact')))
     expect([answer.status, Demand.parse(await answer.json()).error]).toEqual([
@@ -356,7 +356,7 @@ describe('a payment that is not good', () => {
     expect(Number(accepts[0]?.amount)).toBeGreaterThan(1_000)
   })
 
-  it('beside a key it is left alone, and the key pays', async () => {
+  it('is ignored beside a key, and the key pays', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const headers = { ...inHeader(await signed(wallet, 'exact')), authorization: `Bearer ${network.sandbox.buyer_key}` }
     const answer = await ask({}, headers)
@@ -367,7 +367,7 @@ describe('a payment that is not good', () => {
 })
 
 describe('the older envelope', () => {
-  it('is taken with X-PAYMENT', async () => {
+  it('is accepted with X-PAYMENT', async () => {
     const wallet = await chain.newWallet({ usdc: 1_000_000n })
     const { payload } = await signed(wallet, 'exact')
     const older = { x402Version: 1, scheme: 'exact', network: 'base', payload }

@@ -10,7 +10,7 @@ import { HISTORY, SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.
 
 const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`)
 
-/** Runs the network until a signal or a failure, and answers the exit code. */
+/** Runs the network until a signal or a failure. Returns the exit code. */
 async function runNetwork(
   home: Home,
   options: { readonly history: number; readonly newSecrets: boolean },
@@ -82,7 +82,7 @@ function givenServices() {
   return { databaseUrl, redisUrl, chainRpcUrl }
 }
 
-/** The number of past calls without `--history`. They are few enough to be there seconds after the start. */
+/** The number of past calls without `--history`. It is small, so that they exist seconds after the start. */
 const DEFAULT_HISTORY = '4000'
 const { values } = parseArgs({
   options: {

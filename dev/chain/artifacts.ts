@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-/** The contracts that a development chain begins with. */
+/** The contracts of a new development chain. */
 export const CONTRACT_NAMES = ['LocalUsdc', 'LocalPermit2', 'LocalUptoProxy', 'LocalMulticall'] as const
 export type ContractName = (typeof CONTRACT_NAMES)[number]
 
@@ -13,7 +13,7 @@ const CodeSchema = z.templateLiteral(['0x', z.string().regex(/^(?:[0-9a-f]{2})+$
 
 const ArtifactsSchema = z.strictObject({
   compiler: z.string(),
-  /** The digest of the sources that were compiled. */
+  /** The digest of the compiled sources. */
   sources: z.string(),
   runtime: z.strictObject({
     LocalUsdc: CodeSchema,
@@ -23,7 +23,7 @@ const ArtifactsSchema = z.strictObject({
   }),
 })
 
-/** The compiled contracts: runtime code as hex by name. They keep nothing in a constructor. */
+/** The compiled contracts: runtime code as hex by name. Their constructors store nothing. */
 export type ChainCode = z.infer<typeof ArtifactsSchema>
 
 export function readArtifacts(): ChainCode {

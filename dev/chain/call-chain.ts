@@ -10,7 +10,7 @@ const AnswersSchema = z.array(
   z.object({ result: z.unknown().optional(), error: z.object({ message: z.string() }).optional() }),
 )
 
-/** Makes calls in one batch, in order. Throws AppError with the first refusal's text. */
+/** Makes calls in one batch, in order. Throws AppError with the text of the first error. */
 export async function callChain(url: string, calls: readonly RpcCall[]): Promise<readonly unknown[]> {
   const body = calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
   const reply = await fetch(url, {

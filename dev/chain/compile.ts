@@ -1,6 +1,6 @@
 /**
- * Compiles the contracts of the development chain into `artifacts.json`. Run it after a change to one of them:
- * `npm run contracts`. Nobody else needs the compiler.
+ * Compiles the contracts of the development chain into `artifacts.json`. Run `npm run contracts` after a change to one
+ * of them. Only that command needs the compiler.
  */
 import { writeFileSync } from 'node:fs'
 import solc from 'solc'
@@ -20,7 +20,7 @@ const sources = readSources()
 const settings = {
   optimizer: { enabled: true, runs: 1_000 },
   evmVersion: 'cancun',
-  // No hash of the sources' paths in the code, so that it is the same wherever it is compiled.
+  // The code contains no hash of the sources' paths, so that it is the same on every machine.
   metadata: { bytecodeHash: 'none', appendCBOR: false },
   outputSelection: { '*': { '*': ['evm.deployedBytecode.object'] } },
 }

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { BASE_USDC, PERMIT2, UPTO_PROXY } from '#shared/chain-terms.ts'
 
-/** The addresses at which clients and facilitators of x402 look for the contracts. They are those of Base. */
+/** The addresses at which clients and facilitators of x402 expect the contracts. They are those of Base. */
 export const CONTRACTS = {
   LocalUsdc: BASE_USDC,
   LocalPermit2: PERMIT2,

@@ -13,19 +13,19 @@ export type WalletFunding = {
   readonly wei: bigint
 }
 
-/** Slots of `LocalUsdc`, as its source says. */
+/** Storage slots of `LocalUsdc`, from its source. */
 const BALANCES_SLOT = 0n
 const SUPPLY_SLOT = 1n
 
 /**
- * Gives wallets of a development chain exactly this money, out of nothing. It is there at once. A reorganisation of the
- * next block takes it back.
+ * Gives wallets of a development chain exactly this money, out of nothing. The money is there at once. A reorganisation
+ * of the next block takes it back.
  */
 export async function fundWallets(url: string, funds: readonly WalletFunding[]): Promise<void> {
   await callChain(url, funds.flatMap(fundingCalls))
 }
 
-/** The calls that give the wallets of a new chain their money. It is all the money of that chain. */
+/** The calls that give the wallets of a new chain their money, which is all money of that chain. */
 export function firstFunds(funds: readonly WalletFunding[]): readonly RpcCall[] {
   const supply = funds.reduce((sum, { usdcMicro }) => sum + usdcMicro, 0n)
   return [

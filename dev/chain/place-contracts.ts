@@ -8,7 +8,7 @@ import type { WalletFunding } from './fund-wallets.ts'
 
 /**
  * Gives a chain its contracts. A chain without them is new, and gets the funds, too. Returns whether it was new. The
- * contracts are placed last, so a start that was cut short is done again in full.
+ * contracts are placed last, so that an interrupted start is repeated in full.
  */
 export async function placeContracts(url: string, funds: readonly WalletFunding[]): Promise<boolean> {
   const { runtime } = readArtifacts()
@@ -18,11 +18,11 @@ export async function placeContracts(url: string, funds: readonly WalletFunding[
   )
   const missing = CONTRACT_NAMES.filter((_, index) => codes[index] === '0x')
   const isNew = missing.length > 0
-  // Only a new chain needs the large library behind the funds.
+  // Only a new chain needs the large library for the funds.
   const money = isNew ? (await import('./fund-wallets.ts')).firstFunds(funds) : []
   await callChain(url, [
     ...money,
-    // Contracts of an older version of this repository are replaced; their storage stays.
+    // Contracts of an older version of this repository are replaced, and their storage stays.
     ...CONTRACT_NAMES.map((name): RpcCall => ['anvil_setCode', [CONTRACTS[name], codeOf(runtime, name)]]),
     ['evm_mine', []],
   ])

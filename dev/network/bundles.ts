@@ -12,13 +12,13 @@ const NETWORK: Readonly<Record<string, string>> = {
   history: 'dev/seed/history-main.ts',
 }
 
-/** The bundles of some programs. All are made once, when the first of them is asked for. */
+/** The bundles of some programs. All are built once, at the first request for one of them. */
 export type Bundles = {
   /** The bundle of a program of the repository. Undefined when it has none, or when none can be written. */
   bundleOf(program: string): Promise<string | undefined>
 }
 
-/** The bundles below `dist/{name}`; those of a network unless others are named. */
+/** The bundles below `dist/{name}`. By default those of a network. */
 export function createBundles(name = 'dev', programs = NETWORK): Bundles {
   let made: Promise<string | undefined> | undefined
   return {
@@ -37,7 +37,7 @@ function makeBundles(name: string, programs: Readonly<Record<string, string>>): 
     name,
     programs,
     sources: ['shared', 'data-plane', 'control-plane', 'dev', ...Object.values(programs)],
-    // The page for developers is larger than everything else together, and builders find their parts beside themselves.
+    // The page for developers is larger than the rest together, and builders find their parts beside themselves.
     options: { external: [...BUNDLE.external, '@graphql-yoga/render-graphiql', '#bundle/*'] },
   })
 }

@@ -9,7 +9,7 @@ export type Crew = {
   /** True while the member runs. */
   readonly has: (name: string) => boolean
   /**
-   * Stops members and starts them again, because their settings are no longer true. This covers members that are just
+   * Stops members and starts them again, because their settings have changed. This includes members that are just
    * starting.
    */
   readonly renew: (names: readonly string[]) => Promise<void>

@@ -15,14 +15,14 @@ export type PlaneFacts = {
 /** The facts of a program that settles payments on the chain. */
 export type SettlerFacts = PlaneFacts & {
   readonly chainRpcUrl: string
-  /** True for the development chain of this network, false for one that was given. */
+  /** True for the development chain of this network, false for an external chain. */
   readonly hasOwnChain: boolean
   readonly wallets: Wallets | undefined
   /** The folder of the built web page. */
   readonly pageDir: string | undefined
 }
 
-/** Variables of the control plane alone. No other program gets them, for one of them is a key. */
+/** Variables of the control plane only. No other program gets them, because one of them is a key. */
 const TREASURY_VARIABLES = [
   'TREASURY_ADDRESS',
   'TREASURY_PRIVATE_KEY',
@@ -64,34 +64,34 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
   }
 }
 
-/** The origin of what listens at a place. */
+/** The origin of a listening address. */
 export function originOf(place: ReservedPort): string {
   const { host, port } = place.address()
   return `http://${host}:${port}`
 }
 
-/** The page's origin by host name, for passkeys work on no address. */
+/** The page's origin by host name, because passkeys do not work on IP addresses. */
 function pageOf(place: ReservedPort): string {
   const { host, port } = place.address()
   return host === '127.0.0.1' ? `http://localhost:${port}` : `http://${host}:${port}`
 }
 
-/** Our own environment without what only the control plane may have. */
+/** The launcher's environment without the variables that only the control plane may have. */
 export function givenEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, ...Object.fromEntries(SETTLER_VARIABLES.map((name) => [name, undefined])) }
 }
 
 /**
- * The environment of the control plane and its worker: that of every program, and the way to the chain. A key and a
- * treasury of our own environment go before those of the home.
+ * The environment of the control plane and its worker: that of every program, and the connection to the chain. A key
+ * and a treasury in the launcher's environment take precedence over those of the home.
  */
 export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
   const { chainRpcUrl, hasOwnChain, wallets, pageDir } = facts
   const own = { CHAIN_ID: String(BASE_CHAIN_ID), USDC_ADDRESS: BASE_USDC }
   return {
-    // A block of our own chain comes with a transaction, and no other follows it.
+    // A block of the home's own chain comes with a transaction, and no other block follows.
     ...(hasOwnChain ? { CHAIN_CONFIRMATIONS: '1', TREASURY_FROM_BLOCK: '0' } : {}),
-    // The sample seller is paid while somebody looks on.
+    // The sample seller is paid while a person watches.
     PAYOUT_EVERY_SECONDS: '30',
     PAYOUT_THRESHOLD_MICRO: '10000',
     ...planeEnvironment(facts),
@@ -105,7 +105,7 @@ export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
   }
 }
 
-/** The treasury of our own environment, with whoever signs for it, or the home's. */
+/** The treasury and its signer from the launcher's environment, or those of the home. */
 function treasuryEnvironment(wallets: Wallets | undefined): NodeJS.ProcessEnv {
   if (process.env['TREASURY_ADDRESS']) {
     return Object.fromEntries(TREASURY_VARIABLES.map((name) => [name, process.env[name]]))

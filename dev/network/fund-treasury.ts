@@ -5,7 +5,7 @@ import { tryAgain } from '#dev/seed/try-again.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Wallets } from './wallets.ts'
 
-/** The operator's own money in the treasury of the development market, in micro-USD. Sellers are paid out of it. */
+/** The operator's own money in the treasury of the development market, in micro-USD. Sellers are paid from it. */
 const CAPITAL_MICRO = 10_000_000_000n
 const BOOKING_LIMIT_MS = 10_000
 /** A thousand ETH, in wei. */
@@ -15,7 +15,7 @@ export type TreasuryFunding = {
   readonly rpcUrl: string
   readonly trpcUrl: string
   readonly managementKey: string
-  /** The treasury, and a wallet with money for gas that sends what is minted. */
+  /** The treasury, and a wallet with money for gas that sends the minted tokens. */
   readonly wallets: { readonly [Name in 'treasury' | 'buyer']: Pick<Wallets[Name], 'address'> }
 }
 
@@ -26,8 +26,8 @@ const word = (value: string | bigint) =>
   (typeof value === 'bigint' ? value.toString(16) : value.slice(2)).padStart(64, '0')
 
 /**
- * Mints the capital of a treasury that has none on the development chain and books it, as an operator does who has sent
- * tokens. Buyers' credit here is a promotion, so without it the treasury would have nothing to pay sellers with.
+ * Mints the capital of a treasury without any on the development chain and books it, like an operator who has sent
+ * tokens. Buyers' credit here is a promotion, so without the capital the treasury could not pay sellers.
  */
 export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: TreasuryFunding): Promise<void> {
   const { address } = wallets.treasury
@@ -49,7 +49,7 @@ export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: 
   await tryAgain(() => book(trpcUrl, managementKey, z.string().parse(transaction)))
 }
 
-/** Books a transfer as capital. A repeat books nothing more. */
+/** Books a transfer as capital. A repeat has no further effect. */
 async function book(trpcUrl: string, managementKey: string, transaction: string): Promise<void> {
   const reply = await fetch(`${trpcUrl}/treasury.fund`, {
     method: 'POST',

@@ -7,7 +7,7 @@ import type { StartedProcess } from './processes.ts'
 import { isRunning, markOf } from './processes.ts'
 
 const LOCK = 'lock.json'
-/** Files that only our homes have. A reset deletes nothing in a folder without one of them. */
+/** Files that only homes of a network have. A reset deletes no file in a folder without one of them. */
 const SIGNATURES = ['secrets.json', 'postgres.password']
 /** The longest time for which the children of a killed run may be closing down. */
 const PREDECESSOR_LIMIT_MS = 20_000
@@ -15,12 +15,12 @@ const PREDECESSOR_LIMIT_MS = 20_000
 const MarkSchema = z.object({ pid: z.number().int(), startedAt: z.string() })
 const LockSchema = z.object({ owner: MarkSchema, children: z.array(MarkSchema) })
 
-/** The folder with all state of one development network. It is locked while we run. */
+/** The folder with all state of one development network. It is locked while the network runs. */
 export type Home = {
   readonly root: string
   /** The path of a file in it. */
   readonly path: (name: string) => string
-  /** Notes our children, so that the next run can wait for them if we are killed. */
+  /** Records the child processes, so that the next run can wait for them after a kill. */
   readonly noteChildren: (pids: readonly number[]) => void
   readonly release: () => void
 }
@@ -66,7 +66,7 @@ function readLock(lockFile: string): z.infer<typeof LockSchema> | undefined {
   try {
     return LockSchema.parse(JSON.parse(readFileSync(lockFile, 'utf8')))
   } catch {
-    // A lock that is cut short belongs to a run that was killed at its start.
+    // A truncated lock belongs to a run that was killed at its start.
     return undefined
   }
 }

@@ -8,11 +8,11 @@ export type RunningProcess = {
 export type CrewMember<Started extends RunningProcess = RunningProcess> = {
   readonly name: string
   /**
-   * A member with `always` is started again when it ends by itself. The end of one with `never` is only reported; tests
+   * A member with `always` is restarted when it ends by itself. The end of one with `never` is only reported; tests
    * kill such members on purpose.
    */
   readonly restart: 'always' | 'never'
-  /** Starts it on a port that is free now. A member that found its own port taken is started again at once. */
+  /** Starts the member on a free port. A member whose port was taken meanwhile is restarted at once. */
   readonly start: () => Promise<Started>
 }
 

@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import type { CrewMember, CrewOptions } from './member.ts'
 
-/** After so many restarts of a member that ends by itself, the network gives up. */
+/** Number of restarts of a member after which the network gives up. */
 const MAX_RESTARTS = 5
-/** After so many taken ports of one member the network gives up. So many are no accident. */
+/** Number of taken ports of one member after which the network gives up. So many are no accident. */
 const MAX_EVICTIONS = 20
-/** A member that ran for so long may use all its restarts again. */
+/** A member that ran for this long may use all its restarts again. */
 const STABLE_MS = 60_000
 const RESTART_PAUSE_MS = 300
 
-/** Counts how often one member may still be started again. */
+/** Counts how often one member may still be restarted. */
 export type RestartBudget = {
-  /** Call it when a member has ended by itself. True asks for another start. */
+  /** Reports that a member has ended by itself. True asks for another start. */
   readonly afterEnd: (code: number, ranMs: number) => Promise<boolean>
-  /** Call it when a start failed. Resolves after a pause; true asks for another try. */
+  /** Reports a failed start. Resolves after a pause; true asks for another try. */
   readonly afterFailure: () => Promise<boolean>
 }
 

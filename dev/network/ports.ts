@@ -12,15 +12,15 @@ const CHAIN_OFFSET = 2
 const PROVIDER_OFFSET = 10
 const LOOPBACK = '127.0.0.1'
 
-/** The address of one child, for as long as nobody else listens there. */
+/** The address of one child, for as long as no other process listens there. */
 export type ReservedPort = {
   readonly address: () => Address
   /**
-   * Call it just before a child is started there. It moves to another port when this one is taken, and then answers
+   * Checks the address just before a child starts there. Moves to another port when this one is taken, and then returns
    * true. Throws an AppError when the user named the port.
    */
   readonly secure: () => Promise<boolean>
-  /** Call it when the child found its port taken. The next `secure` moves, even when the port is free again by then. */
+  /** Reports that the child found its port taken. The next `secure` moves, even when the port is free again by then. */
   readonly leave: () => void
   readonly release: () => void
 }
@@ -39,10 +39,10 @@ export type NetworkPlaces = {
 }
 
 export type PortOptions = {
-  /** The first port, when the caller named one. It must be free, or is chosen for 0. */
+  /** The first port, when the caller named one. It must be free; 0 picks a free one. */
   readonly first: number | undefined
   readonly providers: readonly SandboxProvider[]
-  /** The file that remembers provider addresses. */
+  /** The file that stores provider addresses. */
   readonly file: string
 }
 
@@ -72,7 +72,7 @@ export async function choosePlaces({ first, providers, file }: PortOptions): Pro
   return { ...places, providers: chosen, release: () => all.forEach((place) => void place.release()) }
 }
 
-/** Remembers the addresses of the providers. */
+/** Stores the addresses of the providers. */
 export function keepAddresses(file: string, providers: ReadonlyMap<string, ReservedPort>): void {
   const addresses = [...providers].map(([id, place]) => [id, place.address()])
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(addresses), null, 2)}\n`, { mode: 0o600 })

@@ -9,8 +9,8 @@ export type Post = {
   /** Starts the member for the first time. */
   readonly begin: <Started extends RunningProcess>(start: () => Promise<Started>) => Promise<Started>
   /**
-   * Stops the running process, or the one that is just starting. Resolves once the member has started with true
-   * settings, or is over.
+   * Stops the running process, or the one that is just starting. Resolves once the member has started with its present
+   * settings, or has ended.
    */
   readonly renew: () => Promise<void>
   readonly halt: () => Promise<void>
@@ -21,13 +21,13 @@ export type House = CrewOptions & {
   readonly isStopping: () => boolean
 }
 
-/** Only its one loop starts a member again, so no member ever runs twice. */
+/** Only this loop starts the member again, so a member never runs twice. */
 export function createPost(member: CrewMember, house: House): Post {
   const patience = createPatience(member, house)
   const waiting: (() => void)[] = []
   let running: RunningProcess | undefined
   let stopping: Promise<void> | undefined
-  /** True when the settings of the last start are no longer true. */
+  /** True when the settings of the last start are outdated. */
   let isStale = false
   let isOver = false
 
@@ -73,7 +73,7 @@ export function createPost(member: CrewMember, house: House): Post {
     return undefined
   }
 
-  /** Stops the process once. A second signal would cut the calls that a plane lets end. */
+  /** Stops the process once. A second signal would cut the calls that a plane is finishing. */
   async function halt(): Promise<void> {
     stopping ??= running?.stop()
     await stopping

@@ -8,12 +8,12 @@ export function markOf(pid: number): StartedProcess {
   return { pid, startedAt: startTimeOf(pid) }
 }
 
-/** True while this very process runs. */
+/** True while exactly this process runs. */
 export function isRunning(mark: StartedProcess): boolean {
   return isAlive(mark.pid) && startTimeOf(mark.pid) === mark.startedAt && !isZombie(mark.pid)
 }
 
-/** The start time in clock ticks since boot, as Linux tells it. Empty elsewhere; there the id alone must do. */
+/** The start time in clock ticks since boot, from Linux. Empty on other systems, where the id alone must do. */
 function startTimeOf(pid: number): string {
   return statFields(pid)[19] ?? ''
 }
@@ -22,7 +22,7 @@ function isZombie(pid: number): boolean {
   return statFields(pid)[0] === 'Z'
 }
 
-/** The fields behind the program's name, which may itself hold blanks and brackets. */
+/** The fields behind the program's name, which may itself contain blanks and brackets. */
 function statFields(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -26,7 +26,7 @@ export type Program = {
 
 /** The programs of one network. */
 export type Programs = {
-  /** Starts a program that cannot outlive us. */
+  /** Starts a program that ends with the launcher. */
   start(program: Program): Promise<RunningProcess>
   /** Runs a program to its end. Throws an AppError with the last lines of its log when it fails. */
   run(name: string, program: Program): Promise<void>
@@ -66,7 +66,7 @@ async function startProgram(bundles: Bundles, program: Program): Promise<Running
   }
 }
 
-/** Node's arguments for a program: its bundle if it has one, else its sources. */
+/** Node's arguments for a program: its bundle if it has one, otherwise its sources. */
 export async function argumentsOf(bundles: Bundles, args: readonly string[]): Promise<readonly string[]> {
   const at = args.findIndex((argument) => argument.endsWith('.ts'))
   const bundle = await bundles.bundleOf(args[at] ?? '')

@@ -23,15 +23,15 @@ export function writeSandbox(file: string, sandbox: Sandbox): void {
   renameSync(draft, file)
 }
 
-/** Removes the file. It stands for a network that answers, so it goes before the network does. */
+/** Removes the file. A file means that the network answers, so it is removed before the network stops. */
 export function removeSandbox(file: string): void {
   rmSync(file, { force: true })
 }
 
-/** A link that signs one browser in as a sample of a side. It works once, and for a day. */
+/** A link that signs one browser in as a sample user of a side. It works once, and for a day. */
 export type SignInLink = { readonly side: string; readonly url: string }
 
-/** The text for a person once everything answers. */
+/** The text for a person once every process answers. */
 export function describeSandbox(sandbox: Sandbox, file: string, links: readonly SignInLink[]): string {
   const body = '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}'
   return `
@@ -58,7 +58,10 @@ ${describePayment(sandbox, file)}Ctrl-C stops everything and keeps the data.
 `
 }
 
-/** The lines of a call that a wallet pays for, without an account. The key stays in the file: what is printed is kept. */
+/**
+ * The lines of a call that a wallet pays for, without an account. The key stays in its file, because printed text is
+ * kept.
+ */
 function describePayment({ api_base_url: url, rpc_url, buyer_private_key: key }: Sandbox, file: string): string {
   if (rpc_url === '' || key === '') return ''
   const read = (name: string) => `"$(node -p 'require(${JSON.stringify(file)}).${name}')"`

@@ -14,14 +14,14 @@ const SecretsSchema = z.strictObject({
 export type NetworkSecrets = z.infer<typeof SecretsSchema>
 
 type Keeping = {
-  /** A file that is there once the market has data. Nothing but the market's secrets opens the data. */
+  /** A file that exists once the market has data. Only the market's secrets open the data. */
   readonly data?: string
-  /** Makes new secrets even beside data. */
+  /** Creates new secrets even beside existing data. */
   readonly mayReplace?: boolean
 }
 
 /**
- * Reads the secrets of a home. The first start makes them at random, with mode 0600. Throws AppError `conflict` when
+ * Reads the secrets of a home. The first start creates them at random, with mode 0600. Throws AppError `conflict` when
  * the home has data and no secrets, because new ones would make every key and sealed credential useless.
  */
 export function keepSecrets(file: string, { data, mayReplace = false }: Keeping = {}): NetworkSecrets {

@@ -11,9 +11,9 @@ import type { NetworkPlaces, ReservedPort } from './ports.ts'
 import type { Wallets } from './wallets.ts'
 import { firstMoney, keepWallets, renewTreasury } from './wallets.ts'
 
-/** The members that are told where the services listen. */
+/** The members that receive the addresses of the services. */
 const PLANES = ['data_plane', 'control_plane', 'worker'] as const
-/** The members that are told where the chain listens. */
+/** The members that receive the address of the chain. */
 const SETTLERS = ['control_plane', 'worker'] as const
 
 /** The parts of a network that its services use. */
@@ -22,20 +22,20 @@ export type ServiceHost = {
   readonly crew: Crew
   readonly log: (line: string) => void
   readonly places: NetworkPlaces
-  /** Called once a member knows its port, just before it is started there. Tests take the port at this moment. */
+  /** Called once a member's port is chosen, just before the member starts there. Tests take the port at this moment. */
   readonly beforeStart?: (member: string, address: Address) => Promise<void>
 }
 
-/** The services, once they answer. A service that moves changes its own URL. A given one is never started. */
+/** The services, once they answer. A service that moves changes its own URL. An external service is never started. */
 export type Services = {
   databaseUrl: string
   redisUrl: string
   chainRpcUrl: string
-  /** True for a development chain of our own, false for one that was given. */
+  /** True for the home's own development chain, false for an external chain. */
   readonly hasOwnChain: boolean
-  /** The wallets of the home, once they are there. They have money on our own chain. */
+  /** The wallets of the home, once they exist. They have money on the home's own chain. */
   wallets: Wallets | undefined
-  /** The built web page, once it is there. */
+  /** The built web page, once it exists. */
   pageDir: string | undefined
 }
 
@@ -54,7 +54,7 @@ export function chainFacts({ chainRpcUrl, hasOwnChain, wallets }: Services) {
   }
 }
 
-/** Starts our own PostgreSQL, unless another one is given. */
+/** Starts the home's own PostgreSQL, unless an external one is used. */
 export function startDatabase(host: ServiceHost, services: Services): Promise<void> {
   if (services.databaseUrl !== '') return Promise.resolve()
   const { home, places } = host
@@ -66,7 +66,7 @@ export function startDatabase(host: ServiceHost, services: Services): Promise<vo
   })
 }
 
-/** Starts our own Redis, unless another one is given. */
+/** Starts the home's own Redis, unless an external one is used. */
 export function startMoneyRedis(host: ServiceHost, services: Services): Promise<void> {
   if (services.redisUrl !== '') return Promise.resolve()
   const { home, places, log } = host
@@ -78,7 +78,7 @@ export function startMoneyRedis(host: ServiceHost, services: Services): Promise<
   })
 }
 
-/** Makes the wallets of the home, and starts our own chain unless another one is given. */
+/** Creates the wallets of the home, and starts its own chain unless an external one is used. */
 export async function startChain(host: ServiceHost, services: Services): Promise<void> {
   const { home, places, log, crew } = host
   const walletsFile = home.path('wallets.json')
@@ -112,7 +112,7 @@ export async function startChain(host: ServiceHost, services: Services): Promise
   })
 }
 
-/** The large library behind it is loaded when it is needed. */
+/** The large library is loaded only when it is needed. */
 async function fund(url: string, wallets: Wallets): Promise<void> {
   const { fundWallets } = await import('#dev/chain/fund-wallets.ts')
   await fundWallets(url, firstMoney(wallets))
@@ -123,7 +123,10 @@ const BEGAN_ANEW =
 
 type Seat = { readonly name: string; readonly place: ReservedPort; readonly told: readonly string[] }
 
-/** Starts a service. It keeps its port through restarts. If it cannot, those that know it are told its new one. */
+/**
+ * Starts a service. It keeps its port through restarts. When it moves, the members that know the port receive the new
+ * one.
+ */
 async function startService(
   { crew, beforeStart }: ServiceHost,
   { name, place, told }: Seat,

@@ -5,7 +5,9 @@ import type { Sandbox, SignInLink } from './sandbox-file.ts'
 const MAKE_MS = 5 * SECOND
 const Made = z.object({ code: z.string() })
 
-/** Makes links that sign one browser in as the sample buyer, seller and operator. None when the market makes none. */
+/**
+ * Creates links that sign one browser in as the sample buyer, seller and operator. None when the market creates none.
+ */
 export async function makeSignInLinks(sandbox: Sandbox): Promise<readonly SignInLink[]> {
   const { control_plane_url: door, dashboard_url: page } = sandbox
   const keys = { buyer: sandbox.buyer_key, seller: sandbox.seller_key, operator: sandbox.management_key }

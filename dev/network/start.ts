@@ -27,23 +27,23 @@ const QUEUES = new Set(readSandboxProviders().flatMap(({ id, isQueue }) => (isQu
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 const ANSWER_LIMIT_MS = 2_000
-/** Keys can pay meanwhile, so a market without payments by wallets starts all the same. */
+/** Keys can pay meanwhile, so a market without payments by wallet starts all the same. */
 const WALLETS_LIMIT_MS = 15_000
-/** The largest number of tries to start a provider whose port is taken between our look and its own. */
+/** The largest number of tries to start a provider whose port is taken between the check and the start. */
 const MAX_PROVIDER_TRIES = 5
 
-/** The names in `pids`, in the order of stopping: programs that take calls first, those that keep the state last. */
+/** The names in `pids`, in the order of stopping: first the programs that accept calls, last those with the state. */
 export const STOP_ORDER = [
   ['data_plane', 'history'],
   ['worker', 'control_plane'],
 ] as const
 export const SERVICES = ['redis', 'postgres', 'chain'] as const
-/** The members that know where each plane listens. Each learns the new address when the plane moves. */
+/** The members that know the address of each plane. Each gets the new address when the plane moves. */
 const TOLD_OF: Readonly<Record<string, readonly string[]>> = {
   data_plane: ['control_plane', 'worker'],
   control_plane: ['data_plane', 'worker'],
 }
-/** The one member that ends by itself when all is well. */
+/** The only member that ends by itself in normal operation. */
 export const HISTORY = 'history'
 
 export type StartOptions = {
@@ -52,32 +52,32 @@ export type StartOptions = {
   readonly log: (line: string) => void
   /** The first port, when the caller named one. 0 picks any free port. */
   readonly port: number | undefined
-  /** Services to use in place of our own. */
+  /** External services to use in place of the home's own. */
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
   readonly chainRpcUrl: string | undefined
-  /** The approximate number of calls over the last 30 days that the market shows at first. 0 makes none. */
+  /** The approximate number of calls over the last 30 days that the market shows at first. 0 creates none. */
   readonly history: number
-  /** Makes new secrets when those of existing data are lost. */
+  /** Creates new secrets when those of existing data are lost. */
   readonly newSecrets?: boolean
-  /** Called once a member knows its port, just before it is started there. Tests take the port at this moment. */
+  /** Called once a member's port is chosen, just before the member starts there. Tests take the port at this moment. */
   readonly beforeStart?: (member: string, address: Address) => Promise<void>
 }
 
 const PaymentInfoSchema = z.object({ x402: z.object({ is_open: z.boolean() }) })
 
-/** A network that runs. */
+/** A running network. */
 type Network = StartOptions & {
   readonly programs: Programs
   readonly places: NetworkPlaces
-  /** The environment of a program, as it is now. */
+  /** The present environment of a program. */
   readonly environment: (program: string) => NodeJS.ProcessEnv
 }
 
 /**
- * Starts every process of the network, side by side where nothing has to wait, and resolves once all of them answer.
- * The result gives the content of `sandbox.json` at any later moment. Throws an AppError that quotes the log of a
- * failed process.
+ * Starts every process of the network, in parallel where possible, and resolves once all of them answer. The result
+ * returns the content of `sandbox.json` at any later moment. Throws an AppError that quotes the log of a failed
+ * process.
  */
 export async function startNetwork(options: StartOptions): Promise<() => Sandbox> {
   const { home } = options
@@ -95,10 +95,10 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   const programs = createPrograms()
   const network: Network = { ...options, places, environment, programs }
   const providers = startProviders(network)
-  // Nothing waits for the providers before the seeds do.
+  // The seeds are the first to wait for the providers.
   providers.catch(() => undefined)
   const chained = startChain(network, services)
-  // Nothing waits for the chain before those do that settle on it.
+  // The programs that settle on the chain are the first to wait for it.
   chained.catch(() => undefined)
   await Promise.all([startDatabase(network, services), startMoneyRedis(network, services)])
   const run = (name: string, args: readonly string[]) =>
@@ -106,7 +106,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
 
   const dataPlaneArgs = [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts']
   const paged = freshDashboard()
-  // The control plane alone waits for the page.
+  // Only the control plane waits for the page.
   paged.catch(() => undefined)
   const migrated = run('migrate', ['control-plane/migrate.ts'])
   const afterwards = async (start: () => Promise<unknown>) => {
@@ -124,7 +124,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     Promise.all([providers, chained]).then(() => tellOfChain(network, services.chainRpcUrl)),
   ])
   await waitForPlanes(network)
-  // Members with the old address of a moved port are just being started again.
+  // Members with the old address of a moved port are being restarted.
   await options.crew.settled()
   await waitForPlanes(network)
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
@@ -148,7 +148,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   })
 }
 
-/** Adds past calls while the market runs. The market does not wait for it. */
+/** Adds past calls while the market runs. The market does not wait for them. */
 async function startHistory({ crew, home, history, environment, programs }: Network): Promise<void> {
   const args = ['dev/seed/history-main.ts', String(history)]
   const start = () => programs.start({ args, env: environment(HISTORY), logFile: home.path('logs/history.log') })
@@ -156,9 +156,9 @@ async function startHistory({ crew, home, history, environment, programs }: Netw
 }
 
 /**
- * A large nursery lets a call's garbage die young. V8 guesses at the start which objects will live long. In about half
- * of all starts it guessed wrong, the old space filled with what calls leave behind, and streams lost a tenth of their
- * rate. So it does not guess. The image and `npm run data-plane` have the same flags.
+ * A large nursery lets a call's garbage die young. Without it, V8 guesses at the start which objects will live long. In
+ * about half of all starts it guessed wrong, the old space filled with the garbage of calls, and streams lost a tenth
+ * of their rate. The image and `npm run data-plane` have the same flags.
  */
 export const DATA_PLANE_FLAGS = [
   '--min-semi-space-size=64',
@@ -179,7 +179,7 @@ async function startProviders(network: Network): Promise<void> {
   keepAddresses(home.path(PROVIDERS_FILE), places.providers)
 }
 
-/** Providers that sell chain reads ask this node. */
+/** Providers that sell chain reads forward them to this node. */
 async function tellOfChain({ places }: Network, url: string): Promise<void> {
   for (const place of places.providers.values()) {
     const request = { method: 'POST', body: JSON.stringify({ url }), signal: AbortSignal.timeout(READY_LIMIT_MS) }
@@ -204,7 +204,7 @@ async function startProvider(network: Network, id: string, place: ReservedPort):
   throw new AppError('internal_error', { message: `${name} did not start:\n${tailOf(logFile)}` })
 }
 
-/** Starts a plane. When it moves, the members that know its address are started again. */
+/** Starts a plane. When the plane moves, the members that know its address are restarted. */
 function startPlane(
   network: Network,
   name: string,
@@ -220,14 +220,14 @@ function startPlane(
   return crew.add({ name, restart: 'always', start })
 }
 
-/** The address for a member's next start. When the address moved, the members that know it are started again. */
+/** The address for a member's next start. When the address moved, the members that know it are restarted. */
 async function settle({ crew, beforeStart }: Network, name: string, place: ReservedPort): Promise<Address> {
   if (await place.secure()) void crew.renew(TOLD_OF[name] ?? [])
   await beforeStart?.(name, place.address())
   return place.address()
 }
 
-/** Starts a program at a place, and leaves the place when the program finds it taken. */
+/** Starts a program at an address, and gives the address up when the program finds it taken. */
 async function startAt({ programs }: Network, place: ReservedPort, program: Program): Promise<RunningProcess> {
   const running = await programs.start(program)
   void running.exited.then((code) => {
@@ -246,7 +246,9 @@ async function waitForPlanes(network: Network): Promise<void> {
   ])
 }
 
-/** Waits until a 402 says how to pay. A plane is ready before: the chain is not needed for calls with a key. */
+/**
+ * Waits until a 402 has the terms of payment. A plane is ready before, because calls with a key do not need the chain.
+ */
 async function waitForWallets({ log, places }: Network): Promise<void> {
   const isOpen = async () => {
     const reply = await answerOf(`${originOf(places.dataPlane)}/api/x402/info`)
@@ -267,7 +269,7 @@ async function waitForReady(
   throw new AppError('internal_error', { message: `${name} did not become ready:\n${log}` })
 }
 
-/** True once the present URL answers well. False when it does not in time, or when its process has ended. */
+/** True once the present URL answers with success. False when it does not in time, or when its process has ended. */
 async function isUp(url: () => string, exited?: Promise<unknown>): Promise<boolean> {
   let isOver = false
   void exited?.then(() => {
@@ -277,7 +279,7 @@ async function isUp(url: () => string, exited?: Promise<unknown>): Promise<boole
   return waitUntil(answers, { limitMs: READY_LIMIT_MS, everyMs: READY_POLL_MS }, () => isOver)
 }
 
-/** Asks once. Undefined where nobody answers in time. */
+/** Sends one request. Undefined without an answer in time. */
 function answerOf(url: string): Promise<Response | undefined> {
   return fetch(url, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }).catch(() => undefined)
 }

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import type { WalletFunding } from '#dev/chain/fund-wallets.ts'
 
 /**
- * USDC and ETH with which the wallets of a new chain begin, in micro-USD and wei. The treasury's come when the market
- * runs, with an entry in the books.
+ * USDC and ETH of the wallets on a new chain, in micro-USD and wei. The treasury gets its money when the market runs,
+ * with an entry in the books.
  */
 const FIRST_MONEY = {
   buyer: { usdcMicro: 1_000_000_000n, wei: 100_000_000_000_000_000n },
@@ -21,15 +21,15 @@ const WalletsSchema = z.strictObject({
   seller: WalletSchema,
   /** Sends settlements to the chain and pays their gas. */
   facilitator: WalletSchema,
-  /** Is paid. */
+  /** Receives payments. */
   treasury: WalletSchema,
 })
 
 type Wallet = z.infer<typeof WalletSchema>
-/** The wallets of one home. Nobody else has their keys. */
+/** The wallets of one home. Their keys exist nowhere else. */
 export type Wallets = z.infer<typeof WalletsSchema>
 
-/** Reads the wallets of a home. The first start makes them from random bytes, in a file of mode 0600. */
+/** Reads the wallets of a home. The first start creates them from random bytes, in a file of mode 0600. */
 export async function keepWallets(file: string): Promise<{ readonly wallets: Wallets; readonly areNew: boolean }> {
   const areNew = !existsSync(file)
   if (areNew) {
@@ -45,8 +45,8 @@ export async function keepWallets(file: string): Promise<{ readonly wallets: Wal
 }
 
 /**
- * Gives a home a new treasury, for a chain that began anew. The old one's deposits, payouts and transactions are of the
- * chain that is gone, and the books keep them apart by its address. The former wallets stay beside the file.
+ * Gives a home a new treasury, for a restarted chain. The old treasury's deposits, payouts and transactions belong to
+ * the lost chain, and the books keep them apart by its address. The former wallets stay beside the file.
  */
 export async function renewTreasury(file: string, wallets: Wallets): Promise<Wallets> {
   const next = { ...wallets, treasury: await makeWallet() }
@@ -56,7 +56,7 @@ export async function renewTreasury(file: string, wallets: Wallets): Promise<Wal
   return next
 }
 
-/** The money with which the wallets begin. */
+/** The first money of the wallets. */
 export function firstMoney({ buyer, seller, facilitator, treasury }: Wallets): readonly WalletFunding[] {
   return [
     { address: buyer.address, ...FIRST_MONEY.buyer },
@@ -66,7 +66,7 @@ export function firstMoney({ buyer, seller, facilitator, treasury }: Wallets): r
   ]
 }
 
-/** The addresses stand in the file beside the keys, so that later starts do without the large library. */
+/** The file has the addresses beside the keys, so that later starts need not load the large library. */
 async function makeWallet(): Promise<Wallet> {
   const { privateKeyToAddress } = await import('viem/accounts')
   const privateKey = `0x${randomBytes(32).toString('hex')}` as const

@@ -21,7 +21,7 @@ const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
   operator: [{ managementKey: [] }],
 }
 
-/** The operations of the REST door. */
+/** The operations of REST. */
 export function controlRoutes(components: Components): DocumentRoute[] {
   return ROWS.map((row) => {
     const path = row.path.replace(/:(\w+)/g, '{$1}')
@@ -66,7 +66,10 @@ const WORKSPACE: Json = {
   schema: { type: 'string' },
 }
 
-/** The example in the spelling of the wire, without what the path says. Throws for a member that the row does not take. */
+/**
+ * The example in the spelling of the wire, without the members in the path. Throws for a member that the row does not
+ * accept.
+ */
 function exampleOf({ method, path, words }: RestRow, fields: Json, variables: readonly string[]): Json | undefined {
   if (words.example === undefined) return undefined
   const example = toSnakeBody(words.example)

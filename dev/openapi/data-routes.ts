@@ -7,7 +7,7 @@ import type { Components, Json } from './json-schema.ts'
 import { describeSchema } from './json-schema.ts'
 import { describedQuery, describeParameter } from './parameters.ts'
 
-/** The operations of the data plane. One that takes a floor in the path is listed twice. */
+/** The operations of the data plane. One with a floor in the path is listed twice. */
 export function dataRoutes(components: Components): DocumentRoute[] {
   return DATA_ROUTES.flatMap((route) => {
     const { method, path } = route
@@ -41,7 +41,7 @@ function withFloor({ path, method, summary, floorExample }: DataRoute, operation
   }
 }
 
-/** A path with a floor takes x402 alone, whose crawlers know the plain path. */
+/** A path with a floor accepts x402 alone, whose crawlers know the plain path. */
 function withoutPayment({ 'x-payment-info': _, ...operation }: Json): Json {
   return operation
 }
@@ -62,7 +62,10 @@ function operationOf(components: Components, route: DataRoute): Json {
   }
 }
 
-/** True for a call that a wallet can pay for and that crawlers are told of. The catalogue says what can be forwarded. */
+/**
+ * True for a call that a wallet can pay for and that is announced to crawlers. The catalogue says which calls can be
+ * forwarded.
+ */
 function isForWallets({ isPaid, takesExact, isForwarded, envelope, refusals }: DataRoute): boolean {
   return (isPaid === true || takesExact === true) && isForwarded !== true && envelope === 'v1' && refusals.includes(402)
 }
@@ -121,7 +124,7 @@ function queryOf(components: Components, { path, query, examples = {} }: DataRou
 function bodyOf(components: Components, { body, isForm, isFormToo, examples = {} }: DataRoute): Json {
   const schema = body === undefined ? {} : describeSchema(components, body, { io: 'input', isSnake: false })
   const namedExamples = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
-  // No example text can hold a file.
+  // An example text cannot contain a file.
   if (isForm === true) return { required: true, content: { 'multipart/form-data': { schema } } }
   const form = isFormToo === true ? { 'multipart/form-data': { schema } } : {}
   return { required: true, content: { 'application/json': { schema, examples: namedExamples }, ...form } }

@@ -90,16 +90,16 @@ export function buildDocument(version: string): Json {
   }
 }
 
-/** Throws for an operation whose chapter is not in `TAGS`. The reference page would not show it. */
+/** Throws for an operation whose chapter is not in `TAGS`. The reference page would not show the operation. */
 function requireChapters(routes: readonly DocumentRoute[]): void {
   const chapters = new Set<unknown>(TAGS.map(([name]) => name))
   for (const { path, operation } of routes) {
     const [tag] = z.array(z.string()).parse(operation['tags'])
-    if (!chapters.has(tag)) throw new Error(`${path} stands in no chapter: ${tag}`)
+    if (!chapters.has(tag)) throw new Error(`${path} is in an unknown chapter: ${tag}`)
   }
 }
 
-/** Gives every operation a name of its own, because several paths may stand for one operation. */
+/** Gives every operation a name of its own, because several paths may run the same operation. */
 function named(routes: readonly DocumentRoute[]): DocumentRoute[] {
   const takenIds = new Set<string>()
   return routes.map((route) => {

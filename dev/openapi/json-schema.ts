@@ -9,7 +9,7 @@ export type Json = { readonly [name: string]: unknown }
 export type Components = Map<string, Json>
 
 type How = {
-  /** Says whether inputs or outputs are described. */
+  /** Selects the description of inputs or of outputs. */
   readonly io: 'input' | 'output'
   /** True when REST writes the names of our code in snake_case. */
   readonly isSnake: boolean
@@ -61,7 +61,7 @@ function rewrite(whole: unknown, how: How): Json {
   return Object.fromEntries(entries)
 }
 
-/** An object's schema without the members that only our code sees. No answer's body has them. */
+/** An object's schema without the internal members. No answer's body has them. */
 function withoutInside(schema: Json): Json {
   const { properties, required } = schema
   if (!isRecord(properties)) return schema
@@ -83,8 +83,8 @@ function nameOf(name: string, { isSnake }: How): string {
 }
 
 /**
- * Classes of characters of our patterns as a pattern without flags has them. Halves of surrogate pairs cannot be told
- * from whole pairs there, so the document allows them and the server alone refuses them.
+ * Classes of characters of our patterns, in the form of a pattern without flags. There, lone surrogates cannot be told
+ * from pairs, so the document allows them and only the server refuses them.
  */
 const CLASSES: Readonly<Record<string, string>> = {
   '\\p{Cc}': '\\u0000-\\u001f\\u007f-\\u009f',
@@ -101,9 +101,9 @@ function plainPattern(pattern: string): string {
 }
 
 /**
- * True for members that tell a reader nothing: names of inner schemas, bounds of safe integers, a date's whole grammar.
- * `readOnly` only says that our code does not change a list. A default that lists words is told in the description,
- * because generators of code lose the type of the words.
+ * True for members without information for a reader: names of inner schemas, bounds of safe integers, a date's whole
+ * grammar. `readOnly` only says that our code does not change a list. A default that is a list of words is in the
+ * description, because code generators lose the type of the words.
  */
 function isNoise(name: string, value: unknown, schema: Json): boolean {
   if (name === 'id' && typeof value === 'string') return true

@@ -78,8 +78,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The words of a parameter. A name means the same on every path, so one table has them. Throws for a name without
- * words.
+ * The text of a parameter. A name means the same on every path, so one table has the texts. Throws for a name without a
+ * text.
  */
 export function describeParameter(path: string, name: string): string {
   const described = DESCRIPTIONS[name] ?? (name === 'id' ? describeId(path) : undefined)
@@ -87,7 +87,7 @@ export function describeParameter(path: string, name: string): string {
   return described
 }
 
-/** The schema and the words of a query's member. Words in the schema come first, and stand once. */
+/** The schema and the text of a query's member. A text in the schema comes first, and is used once. */
 export function describedQuery(path: string, name: string, part: unknown): Json {
   const { description, ...schema } = isRecord(part) ? part : {}
   return { description: description ?? describeParameter(path, name), schema }

@@ -27,10 +27,10 @@ const WORDS: Readonly<Record<number, string>> = {
   503: 'The service is unavailable. Retry after the time in Retry-After.',
   504: 'The provider did not answer in time.',
 }
-/** The statuses whose answers say when to try again. */
+/** The statuses whose answers say when to retry. */
 const LATER: readonly number[] = [429, 503]
 
-/** The codes of the one error table, by the status that a shape gives them. */
+/** The codes of the one error table, by their status in a shape. */
 export function codesByStatus(shape: ErrorShape): ReadonlyMap<number, readonly ErrorCode[]> {
   const rid = createIds(systemClock).requestId()
   const codesOf = new Map<number, ErrorCode[]>()

@@ -6,7 +6,7 @@ const Definition = z.object({
   meta: z.object({ summary: z.string(), about: z.string().optional() }),
 })
 
-/** The procedures of the tRPC door in order of name, with the words of their operations. */
+/** The tRPC procedures in order of name, with the texts of their operations. */
 export function readProcedures() {
   return Object.entries(appRouter._def.procedures)
     .map(([name, procedure]) => {
@@ -21,7 +21,7 @@ function definitionOf(procedure: unknown) {
   return Definition.parse(typeof procedure === 'function' && '_def' in procedure ? procedure._def : undefined)
 }
 
-/** The text of the file from which the command line takes the words of operations, because it loads none of them. */
+/** The text of the file from which the command line takes the texts of operations, because it loads none of them. */
 export function procedureWords(): string {
   const words = Object.fromEntries(readProcedures().map(({ name, words }) => [name, words]))
   return `${JSON.stringify(words, null, 2)}\n`

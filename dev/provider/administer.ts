@@ -5,29 +5,29 @@ import type { RequestLog } from './request-log.ts'
 import type { TokenDoor } from './token-door.ts'
 import { setTokenDoor } from './token-door.ts'
 
-/** The parts of a sample provider that its admin door changes and shows. */
+/** The parts of a sample provider that its admin port changes and shows. */
 export type Administered = {
   readonly log: RequestLog
-  /** The node behind chain reads, once it is known. */
+  /** The node behind chain reads, once its address is set. */
   readonly chain: { url: string | undefined }
-  /** Models that act as a behaviour for a time. */
+  /** Models that follow a behaviour for a time. */
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
   readonly tokens: TokenDoor
-  /** The bills that its cost reports show. */
+  /** The bills in its cost reports. */
   readonly bills: BillBook
 }
 
 const BehaveSchema = z.object({
   model: z.string(),
-  /** A name of the table, with or without its prefix. Null ends the act. */
+  /** A name of the table, with or without its prefix. Null ends the behaviour. */
   behaviour: z.string().nullable(),
-  /** The number of calls. Absent means for good. */
+  /** The number of calls. Absent means without end. */
   times: z.number().int().positive().optional(),
 })
 
 type AdminAnswer = readonly [status: number, body: unknown]
 
-/** Responds to a call of the admin door. */
+/** Responds to a call of the admin port. */
 export function administer(provider: Administered, path: string, body: unknown): AdminAnswer {
   switch (path) {
     case '/__sandbox/requests':

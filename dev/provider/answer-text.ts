@@ -24,12 +24,12 @@ const SENTENCES = [
   'In practice the second attempt is the one that is kept.',
 ]
 
-/** A number made from a text, spread over 32 bits. The same text gives the same number. */
+/** A number computed from a text, spread over 32 bits. The same text gives the same number. */
 function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0)
 }
 
-/** Writes a few plausible sentences from the request alone. A prompt such as `write 200 words …` sets the length. */
+/** Writes a few plausible sentences from the request only. A prompt such as `write 200 words …` sets the length. */
 export function composeAnswer(request: SampleChatRequest): string {
   if (request.answerSchema) return JSON.stringify(exampleOf(request.answerSchema, request.question))
   const seed = seedOf(`${request.model}\n${request.question}`)
@@ -52,7 +52,10 @@ export function composeReasoning(request: SampleChatRequest): string {
   return `The user writes ${length} words. I should find what is asked, check it once, and answer briefly.`
 }
 
-/** The provider's own tokens: a word with the space before it. Long words are cut. Joined, they give the text again. */
+/**
+ * The provider's own tokens: a word with the space before it. Long words are cut. Joined, the tokens are the text
+ * again.
+ */
 export function tokensOf(text: string): readonly string[] {
   return text.match(/\s*[^\s]{1,8}|\s+/gu) ?? []
 }

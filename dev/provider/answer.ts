@@ -14,10 +14,10 @@ export type SampleCall = {
 
 export type Answer = (call: SampleCall) => Promise<void>
 
-/** Answers as a good provider does. */
+/** Answers like a working provider. */
 export const answerPlainly: Answer = (call) => sendCompletion(call, call.completion)
 
-/** Sends an answer whole or as a stream, as the request asks. */
+/** Sends an answer whole or as a stream, as requested. */
 export async function sendCompletion({ request, reply }: SampleCall, completion: Completion): Promise<void> {
   if (!request.isStream) return reply.json(200, wholeBody(completion))
   reply.openStream()
@@ -27,7 +27,7 @@ export async function sendCompletion({ request, reply }: SampleCall, completion:
   reply.end(chunks.map((chunk) => `data: ${chunk}\n\n`).join(''))
 }
 
-/** Ends a stream with the finish reason, the usage if asked for, and the end mark. */
+/** Ends a stream with the finish reason, the usage if requested, and the end mark. */
 export async function sendEnding({ request, reply }: SampleCall, completion: Completion): Promise<void> {
   await reply.event(closingChunk(completion))
   if (request.wantsUsage) await reply.event(usageChunk(completion))

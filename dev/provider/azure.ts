@@ -8,7 +8,7 @@ const FILTERED = /\bplease filter this\b/i
 const SAFE = { hate: { filtered: false, severity: 'safe' }, violence: { filtered: false, severity: 'safe' } }
 const PROMPT_RESULTS = [{ prompt_index: 0, content_filter_results: SAFE }]
 
-/** The model that a deployment runs: the one of its name, without `our-` in front. */
+/** The model that a deployment runs: the name of the deployment without `our-` in front. */
 export function deployedModel(deployment: string): string {
   return deployment.replace(/^our-/, '')
 }
@@ -17,7 +17,7 @@ export function deployedModel(deployment: string): string {
 export type AzurePlace = {
   /** The path that the call has at OpenAI. */
   readonly path: string
-  /** The deployment that the address names. Undefined where the body does. */
+  /** The deployment in the address. Undefined where the body names it. */
   readonly deployment: string | undefined
 }
 
@@ -31,7 +31,7 @@ export function readAzurePlace(url: string): AzurePlace | undefined {
   return { path: hasVersion ? `/v1${rest}` : '', deployment: decodeURIComponent(name) }
 }
 
-/** The refusals of Azure, in its words. */
+/** The refusals of Azure, in its form. */
 export const AZURE_ERRORS = {
   key: {
     error: {

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Hash } from '@smithy/core/serde'
 import { SignatureV4 } from '@smithy/signature-v4'
 
-/** A call of Converse, as its path says it. */
+/** A call of Converse, read from its path. */
 export type ConverseCall = { readonly model: string; readonly isStreamed: boolean }
 
 /** An inference profile of Claude: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`. */
@@ -19,17 +19,17 @@ export function readConverseCall(path: string): ConverseCall | undefined {
   return { model: decodeURIComponent(model).replace(PROFILE, '$1'), isStreamed: method !== 'converse' }
 }
 
-/** The secret of an access key of the sample provider. Ids that begin with `AKIABAD` have none that is right. */
+/** The secret of an access key of the sample provider. Ids that begin with `AKIABAD` have no valid secret. */
 export function sampleSecret(accessKeyId: string): string {
   return createHash('sha256').update(`sample ${accessKeyId}`).digest('hex').slice(0, 40)
 }
 
-/** A refusal in AWS's form: its type stands in a header. */
+/** A refusal in AWS's form: its type is in a header. */
 export type AmazonRefusal = { readonly status: number; readonly type: string; readonly message: string }
 
 type Signed = { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders }
 
-/** Checks the key or the signature of a call, by signing the request once more with AWS's own signer. */
+/** Checks the key or the signature of a call, by signing the request again with AWS's own signer. */
 export async function refusalOfKey(
   { method, path, headers }: Signed,
   body: Buffer,

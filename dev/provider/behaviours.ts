@@ -266,7 +266,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
 }
 
-/** The behaviour of a model id, with or without the prefix. Undefined for a model that behaves well. */
+/** The behaviour of a model id, with or without the prefix. Undefined for a model without one. */
 export function behaviourOf(model: string): Behaviour | undefined {
   const name = model.startsWith(`${SANDBOX_LAB}/`) ? model.slice(SANDBOX_LAB.length + 1) : model
   return Object.hasOwn(BEHAVIOURS, name) ? BEHAVIOURS[name] : undefined

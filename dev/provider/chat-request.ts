@@ -46,7 +46,7 @@ export type SampleChatRequest = {
   readonly model: string
   readonly isStream: boolean
   readonly wantsUsage: boolean
-  /** Text of the last message of the user. */
+  /** The text of the user's last message. */
   readonly question: string
   /** The whole text of the prompt in order, with the tools. It is counted and cached. */
   readonly prompt: string
@@ -55,18 +55,18 @@ export type SampleChatRequest = {
   readonly stops: readonly string[]
   /** The tool to call in this answer, if any. */
   readonly toolToCall: SampleTool | undefined
-  /** The last answer of the model in the conversation, as it came back. */
+  /** The last answer of the model in the conversation, as the client sent it back. */
   readonly lastAnswer: Readonly<Record<string, unknown>> | undefined
   /** The JSON schema that the answer must follow, if any. */
   readonly answerSchema: Readonly<Record<string, unknown>> | undefined
   readonly mustReason: boolean
   /** The number of answers. All are the same. */
   readonly choices: number
-  /** The number of other tokens beside each token's probability. Undefined when no probabilities are wanted. */
+  /** The number of other tokens beside each token's probability. Undefined when no probabilities are requested. */
   readonly logprobs: number | undefined
 }
 
-/** Reads a request of OpenAI's chat completions. Undefined when it is none. */
+/** Reads a request of OpenAI's chat completions. Undefined when the body is not one. */
 export function readChatRequest(body: unknown): SampleChatRequest | undefined {
   const parsed = BodySchema.safeParse(body)
   return parsed.success ? describe(parsed.data) : undefined
@@ -111,7 +111,7 @@ function imagesIn(content: Body['messages'][number]['content']): number {
 }
 
 /**
- * Picks a named or required tool always. With `auto` it picks the one that the question mentions, and none once a tool
+ * Always picks a named or required tool. With `auto` it picks the tool that the question mentions, and none once a tool
  * has answered.
  */
 function chooseTool(body: Body, question: string, isAnswerToTool: boolean): SampleTool | undefined {

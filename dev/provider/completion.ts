@@ -41,7 +41,7 @@ export type CompletionFacts = {
   readonly isReasoning?: boolean
 }
 
-/** Makes the whole answer to a request. The same request gives the same answer. */
+/** Makes the whole answer to a request. The same request gets the same answer. */
 export function complete(request: SampleChatRequest, facts: CompletionFacts): Completion {
   const limit = request.maxTokens ?? Number.POSITIVE_INFINITY
   const thinks = facts.isReasoning === true || request.mustReason || REASONING_NAME.test(request.model.toLowerCase())
@@ -132,7 +132,7 @@ export function chunkOf(completion: Completion, choices: readonly unknown[], mor
   return JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices, ...more })
 }
 
-/** A chunk that carries this delta of one choice. */
+/** A chunk with this delta of one choice. */
 export function deltaChunk(
   completion: Completion,
   delta: object,
@@ -164,7 +164,7 @@ export function closingChunk(completion: Completion, index = 0): string {
   return deltaChunk(completion, {}, completion.finishReason, index)
 }
 
-/** All chunks of every choice, one choice behind the other. */
+/** All chunks of every choice, one choice after the other. */
 export function choiceChunks(completion: Completion): readonly string[] {
   return placesOf(completion).flatMap((index) => [
     openingChunk(completion, index),
@@ -177,7 +177,7 @@ function placesOf({ choices }: Completion): readonly number[] {
   return Array.from({ length: choices }, (_, index) => index)
 }
 
-/** Made-up probabilities of tokens, in OpenAI's shape; null when none were asked for. */
+/** Invented probabilities of tokens, in OpenAI's shape. Null when none were requested. */
 function logprobsOf({ logprobs }: Completion, tokens: readonly string[]): object | null {
   if (logprobs === undefined) return null
   const logprobOf = (token: string, place: number) => ({

@@ -73,7 +73,7 @@ function converseOfChat(body: unknown, status: number): unknown {
   }
 }
 
-/** Usage in this protocol's words. A field keeps any value that it had. */
+/** Usage in this protocol's terms. A field keeps its original value, also an invalid one. */
 function converseUsage(usage: unknown): unknown {
   const counts = Counts.safeParse(usage)
   if (!counts.success) return usage
@@ -90,7 +90,7 @@ function converseUsage(usage: unknown): unknown {
 
 const codec = new EventStreamCodec(toUtf8, fromUtf8)
 
-/** The bytes of a message, a letter for each. */
+/** The bytes of a message, one character per byte. */
 function message(type: string, payload: object, kind: 'event' | 'exception' = 'event'): string {
   const text = (value: string) => ({ type: 'string', value }) as const
   const headers = {
@@ -126,7 +126,7 @@ function createBlocks() {
   }
 }
 
-/** Turns the chunks of a chat stream into messages, one after another. The figures come behind the stop reason. */
+/** Turns the chunks of a chat stream into messages, in order. The usage follows the stop reason. */
 function createMessages(): (data: string) => string {
   const { close, delta, openName, begin } = createBlocks()
   let hasStarted = false

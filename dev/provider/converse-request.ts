@@ -91,8 +91,8 @@ type Body = z.infer<typeof BodySchema>
 type Turn = z.infer<typeof Message>
 
 /**
- * Reads a request of Converse and answers the same request as a chat, which behaviours know. A text answer says why it
- * is none.
+ * Reads a request of Converse and returns the same request as a chat, which behaviours know. Returns a text with the
+ * reason for an invalid request.
  */
 export function chatOfConverse(
   body: unknown,

@@ -2,20 +2,20 @@ import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import type { Reply } from './reply.ts'
 
-/** A line that the provider has billed: a UTC day, the model, the part of the cost, and US dollars. */
+/** A billed line: a UTC day, the model, the part of the cost, and US dollars. */
 const BilledSchema = z.object({ day: z.iso.date(), model: z.string(), line: z.string(), usd: z.number() })
 type Billed = z.infer<typeof BilledSchema>
 
-/** The bills of a provider's account. `raw` is answered in place of every report. */
+/** The bills of a provider's account. `raw` is sent in place of every report. */
 const BillsSchema = z.object({
   lines: z.array(BilledSchema).default([]),
   raw: z.object({ status: z.number().int(), text: z.string() }).optional(),
 })
 
-/** The bills of a provider, which tests put there. */
+/** The bills of a provider, which tests set. */
 export type BillBook = {
   readonly now: () => z.infer<typeof BillsSchema>
-  /** Replaces the bills. Answers as an admin path does. */
+  /** Replaces the bills. Answers like an admin path. */
   readonly put: (body: unknown) => [number, object]
 }
 
@@ -35,7 +35,7 @@ export function createBillBook(): BillBook {
 const ADMIN_KEY = /^(?:Bearer )?sk-admin\S*$/
 const ONE_DAY_MS = 86_400_000
 
-/** Responds to a question for a cost report as OpenAI, Anthropic and OpenRouter do. False for any other call. */
+/** Responds to a request for a cost report like OpenAI, Anthropic and OpenRouter. False for any other call. */
 export function serveReports(book: BillBook, { method, url = '/', headers }: IncomingMessage, reply: Reply): boolean {
   const [path = '', ...rest] = url.split('?')
   const report = method === 'GET' ? REPORTS.get(path) : undefined
@@ -102,7 +102,7 @@ const REPORTS: ReadonlyMap<string, (lines: readonly Billed[], query: URLSearchPa
 
 type Window = { readonly from: number; readonly to: number }
 
-/** A page of buckets of a day each, as many as the query's limit. */
+/** A page of buckets of one day each, as many as the query's limit. */
 function pageOf(
   lines: readonly Billed[],
   { from, to }: Window,

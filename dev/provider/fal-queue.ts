@@ -63,7 +63,7 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
   const words = prompt ?? tags ?? ''
   const seconds = duration ?? total
   const job = book.submit({
-    // Without an input it fails, as soon as the model reads it.
+    // A submit without an input fails as soon as the model reads it.
     model: words === '' ? 'job-failing' : model,
     prompt: words,
     ...(seconds !== undefined && { seconds }),
@@ -77,7 +77,7 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
   answerQueued(job, addressOf(job, origin), reply)
 }
 
-/** Responds to a submission with the place of its job. */
+/** Responds to a submit with the address of its job. */
 export function answerQueued(job: SampleJob, at: string, reply: Reply): void {
   reply.json(200, {
     request_id: job.id,
@@ -123,7 +123,7 @@ function answerResult(job: SampleJob, origin: string, reply: Reply): void {
   reply.json(200, isMusic ? { audio: file } : { video: file })
 }
 
-/** The file of a job, open to anybody; undefined for any other path. */
+/** The public file of a job. Undefined for any other path. */
 export function jobFile(book: SampleJobBook, path: string): ReturnType<typeof fileOf> | undefined {
   const job = book.find(FILE.exec(path)?.[1] ?? '')
   return job !== undefined && stateOf(job) === 'succeeded' ? fileOf(job) : undefined

@@ -15,12 +15,12 @@ const Body = z.looseObject({
   sync_mode: z.boolean().default(false),
 })
 
-/** True for a call with a key as fal takes it. */
+/** True for a call with a key in fal's scheme. */
 export function isFalCall({ authorization = '' }: IncomingHttpHeaders): boolean {
   return authorization.startsWith('Key ')
 }
 
-/** The model that a path names: all of it. */
+/** The model in a path: all of it. */
 export function falModelOf(path: string): string {
   return path.startsWith(PREFIX) ? decodeURIComponent(path.slice(PREFIX.length)) : ''
 }

@@ -28,7 +28,7 @@ export function answerBody(status: number, body: unknown, headers: Readonly<Reco
   }
 }
 
-/** Answers 429 to a request of more than a few words, as an account with a small limit of tokens a minute does. */
+/** Answers 429 to a request of more than a few words, like an account with a small limit of tokens per minute. */
 export const answerTooLarge: Answer = async (call) => {
   const tokens = Math.ceil(Buffer.byteLength(call.request.prompt) / 4)
   if (tokens <= SMALL_LIMIT_TOKENS) return answerPlainly(call)
@@ -52,7 +52,7 @@ export const answerRedirect: Answer = async ({ reply }) => {
   reply.end()
 }
 
-/** A good answer with headers that must not reach a buyer. */
+/** A successful answer with headers that must not reach a buyer. */
 export const answerHostileHeaders: Answer = async (call) => {
   call.reply.headersFirst({
     'set-cookie': ['session=stolen; Path=/', '__Host-session=stolen; Path=/; Secure'],
@@ -93,7 +93,7 @@ export const answerEarlyHints: Answer = async (call) => {
   await answerPlainly(call)
 }
 
-/** A document nested too deep for a recursive parser, with keys that pollute careless objects. */
+/** A document nested too deep for a recursive parser, with keys that change the prototype of careless objects. */
 export const answerDeepJson: Answer = async ({ reply, request }) => {
   const deep = `{"__proto__":{"polluted":true},"choices":${'['.repeat(JSON_DEPTH)}${']'.repeat(JSON_DEPTH)}}`
   if (!request.isStream) {

@@ -57,7 +57,7 @@ export const answerNothing: Answer = async (call) => {
   call.reply.cut()
 }
 
-/** Events that no parser can read, among good ones. */
+/** Events that no parser can read, among valid ones. */
 export const answerMalformed: Answer = async (call) => {
   const { completion, reply, request } = call
   if (!request.isStream) {
@@ -99,7 +99,7 @@ async function sendPieces({ reply }: SampleCall, bytes: Buffer): Promise<void> {
   }
 }
 
-/** Sends a token a second. */
+/** Sends a token per second. */
 export const answerInDrips: Answer = async (call) => {
   const { completion, reply, request } = call
   const chunks = contentChunks(completion)
@@ -115,7 +115,7 @@ export const answerInDrips: Answer = async (call) => {
   await sendEnding(call, completion)
 }
 
-/** Streams until the caller leaves, whatever the request allows. */
+/** Streams until the client disconnects, whatever the request allows. */
 export const answerEndlessly: Answer = async ({ completion, reply, request }) => {
   const token = deltaChunk(completion, { content: ' again' })
   if (request.isStream) {
@@ -174,7 +174,7 @@ export function answerToolCrumbs(hasIndex: boolean): Answer {
 /** A tool call in one piece. */
 export const answerToolWhole: Answer = (call) => sendCompletion(call, withToolCall(call))
 
-/** Two calls under one index, told apart by their ids alone. */
+/** Two calls under one index, distinguished only by their ids. */
 export const answerToolsUnderOneIndex: Answer = async (call) => {
   const completion = withToolCall(call)
   const { toolCall } = completion
@@ -241,13 +241,13 @@ export function answerWithUsage(
 /** The Unix seconds of a provider whose clock is wrong. */
 const LONG_AGO = 1_000_000_000
 
-/** Answers well, at an instant of its own. */
+/** A successful answer with a wrong creation time. */
 export const answerLongAgo: Answer = (call) => sendCompletion(call, { ...call.completion, created: LONG_AGO })
 
 const THOUGHT = 'A tool knows.'
 const SIGNED = { extra_content: { google: { thought_signature: 'c2FtcGxlK3NpZ25hdHVyZS8=' } } }
 
-/** Thinks and calls a tool. It goes on only when its thought and the call's signature come back. */
+/** Thinks and calls a tool. Continues only when its thought and the call's signature come back. */
 export const answerWithKeptParts: Answer = async (call) => {
   const { lastAnswer } = call.request
   const calls = lastAnswer?.['tool_calls']

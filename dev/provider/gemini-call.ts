@@ -1,4 +1,4 @@
-/** A call of Gemini's own protocol, whose model and method stand in its path. */
+/** A call of Gemini's own protocol, with model and method in its path. */
 export type GeminiCall = { readonly model: string; readonly method: string; readonly isAtVertex: boolean }
 
 /** Reads the path of a call, at any base. Undefined for any other path. */

@@ -41,7 +41,7 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** The model, the answer's own id, and the tier at Vertex AI, which stands in the usage. */
+/** The model, the answer's own id, and the tier at Vertex AI, which is in the usage. */
 export type GeminiFacts = { readonly model: string; readonly responseId: string; readonly trafficType?: string }
 
 /** The translation of chats to answers of Gemini's own protocol. */
@@ -97,7 +97,7 @@ function saidParts({ reasoning_content: thought, content }: z.infer<typeof Said>
   return [...(thought ? [{ text: thought, thought: true }] : []), ...(content ? [{ text: content }] : [])]
 }
 
-/** A call. Of several, the first alone is signed. */
+/** A call. Of several, only the first is signed. */
 function callPart({ function: called }: Call, at: number, { model }: GeminiFacts): object {
   const name = called?.name ?? ''
   const args: unknown = parse(called?.arguments || '{}')
@@ -105,7 +105,10 @@ function callPart({ function: called }: Call, at: number, { model }: GeminiFacts
   return { functionCall: { name, args }, ...(isSigned && { thoughtSignature: signatureOf(name, args) }) }
 }
 
-/** Usage in this protocol's words: thoughts stand beside the candidates. A field keeps any value that it had. */
+/**
+ * Usage in this protocol's terms: thoughts are counted beside the candidates. A field keeps its original value, also an
+ * invalid one.
+ */
 function usageOf(usage: unknown): unknown {
   const counts = Counts.safeParse(usage)
   if (!counts.success) return usage
@@ -130,13 +133,16 @@ function event(data: object): string {
   return `data: ${JSON.stringify(data)}\r\n\r\n`
 }
 
-/** Turns the chunks of a chat stream into events, one after another. A call comes whole, and the last event has the reason. */
+/**
+ * Turns the chunks of a chat stream into events, in order. A call arrives whole, and the last event has the finish
+ * reason.
+ */
 function createEventMaker(facts: GeminiFacts): (data: string) => string {
   const calls: { id: string | undefined; name: string; input: string }[] = []
   let reason: string | undefined
   let isOver = false
 
-  /** The calls that have come together, and the reason for the end. */
+  /** The calls that have arrived together, and the reason for the end. */
   function end(usage: unknown): string {
     if (isOver) return ''
     isOver = true

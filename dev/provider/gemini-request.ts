@@ -72,7 +72,7 @@ const BodySchema = z.strictObject({
 type Body = z.infer<typeof BodySchema>
 type Turn = z.infer<typeof Content>
 
-/** The signature that stands in for those of other makers. */
+/** The signature that replaces those of other makers. */
 const UNSIGNED = 'skip_thought_signature_validator'
 
 /** The signature that the sample provider gives to a call. */
@@ -88,8 +88,8 @@ export function signsCalls(model: string): boolean {
 }
 
 /**
- * Reads a request of Gemini's own protocol and gives the same request as a chat, which behaviours know. A text says why
- * it is none.
+ * Reads a request of Gemini's own protocol and returns the same request as a chat, which behaviours know. Returns a
+ * text with the reason for an invalid request.
  */
 export function chatOfGemini(
   model: string,
@@ -129,7 +129,7 @@ function chatOf(model: string, body: Body, isStream: boolean): Readonly<Record<s
   }
 }
 
-/** The faults of a request that its schema does not see, in the provider's words. */
+/** The faults of a request that its schema does not see, in the provider's wording. */
 function configFault(
   model: string,
   { generationConfig: config = {}, tools = [], toolConfig }: Body,
@@ -149,7 +149,7 @@ function configFault(
   return undefined
 }
 
-/** The faults of calls and their results: their numbers, and the signatures of the steps since the user last spoke. */
+/** The faults of calls and their results: their numbers, and the signatures of the steps since the user's last turn. */
 function callsFault(model: string, contents: readonly Turn[]): string | undefined {
   const spokenAt = contents.findLastIndex(({ role, parts }) => role === 'user' && parts.some(isSpoken))
   for (const [index, { role, parts }] of contents.entries()) {

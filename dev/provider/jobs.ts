@@ -6,7 +6,7 @@ import { mp4Film } from './media/mp4.ts'
 import { wavTone } from './media/sound.ts'
 import type { Reply } from './reply.ts'
 
-/** The behaviours of job models, by the end of the id. */
+/** The behaviours of job models, by the suffix of the id. */
 const JOB_MODELS = {
   job: 'A long job that is over at the second question. What it makes is a second shorter than was asked for.',
   'job-failing': 'A long job that fails at the second question.',
@@ -16,14 +16,14 @@ const JOB_MODELS = {
 } as const
 type JobModel = keyof typeof JOB_MODELS
 
-/** The table as catalogue entries are made from it. */
+/** The table for the catalogue entries. */
 export const SANDBOX_JOB_ENTRIES = Object.entries(JOB_MODELS).map(([name, description]) => ({
   id: `${SANDBOX_LAB}/${name}`,
   title: `Sandbox: ${name}`,
   description,
 }))
 
-/** Models at providers that have a queue. They take pictures in all parts, and can be cancelled. */
+/** Models at providers that have a queue. They accept pictures in all parts, and can be cancelled. */
 export const SANDBOX_FILM_ENTRIES = [
   {
     id: `${SANDBOX_LAB}/video-job`,
@@ -41,9 +41,12 @@ export const SANDBOX_FILM_ENTRIES = [
 
 const MAX_JOBS = 10_000
 const OVERCHARGE = 100
-/** Films of a model whose name ends so are a second shorter than was asked for: a buyer sees the charge follow what came. */
+/**
+ * Suffix of models whose films are a second shorter than ordered. A buyer sees that the charge follows the produced
+ * length.
+ */
 const SHORTENED = 'job'
-/** The number of questions after which a job is over. */
+/** The number of polls after which a job is over. */
 const LAST_QUESTION = 2
 const USUAL_SECONDS = 4
 const USUAL_SIZE = { width: 720, height: 1_280 }
@@ -52,12 +55,12 @@ export type SampleJob = {
   readonly id: string
   readonly model: JobModel
   readonly prompt: string
-  /** Asked for, and made. */
+  /** Ordered, and produced. */
   readonly seconds: number
   readonly made: number
   readonly size: { readonly width: number; readonly height: number }
   readonly isMusic: boolean
-  /** The request that its result is made of, and the key that it belongs to, where a protocol needs them. */
+  /** The request from which its result is made, and the key that owns it, where a protocol needs them. */
   readonly asked?: RunRequest
   questions: number
   isCancelled: boolean
@@ -67,7 +70,7 @@ export type RunRequest = { readonly body: unknown; readonly path: string; readon
 
 /** The long jobs of a provider, kept in memory. Each protocol shows them in its own shape. */
 export type SampleJobBook = {
-  /** Undefined when it names no model of jobs. */
+  /** Undefined when the request names no model of jobs. */
   submit(
     request: Pick<SampleJob, 'prompt'> &
       Partial<Pick<SampleJob, 'seconds' | 'size' | 'isMusic' | 'asked'>> & { readonly model: string },
@@ -92,7 +95,7 @@ export function createJobBook(): SampleJobBook {
   }
 }
 
-/** A real model is a job that behaves well. */
+/** A real model makes a job that succeeds. */
 function modelOf(name: string): JobModel | undefined {
   const behaviour = name.slice(name.lastIndexOf('/') + 1)
   if (isJobModel(behaviour)) return behaviour
@@ -105,13 +108,13 @@ function isJobModel(name: string): name is JobModel {
   return Object.hasOwn(JOB_MODELS, name)
 }
 
-/** Asks a job one more time. */
+/** Polls a job. */
 export function ask(job: SampleJob): SampleJobState {
   job.questions += 1
   return stateOf(job)
 }
 
-/** Stops a job that runs. */
+/** Stops a running job. */
 export function cancel(job: SampleJob): SampleJobState {
   if (stateOf(job) === 'running') job.isCancelled = true
   return stateOf(job)
@@ -125,7 +128,7 @@ export function stateOf({ model, questions, isCancelled }: SampleJob): SampleJob
   return model === 'job-failing' ? 'failed' : 'succeeded'
 }
 
-/** The seconds that it says it made; undefined where it says nothing. */
+/** The seconds that it reports. Undefined without a report. */
 export function saidSeconds({ model, seconds, made }: SampleJob): number | undefined {
   if (model === 'job-unmetered') return undefined
   return model === 'job-overcharging' ? seconds * OVERCHARGE : made

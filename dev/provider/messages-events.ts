@@ -39,11 +39,11 @@ export function messagesOf(facts: MessageFacts): ReplyTranslation {
 export type MessageFacts = {
   readonly id: string
   readonly model: string
-  /** Undefined when the behaviour under test reports no usage. */
+  /** Undefined when the tested behaviour reports no usage. */
   readonly usage: unknown
 }
 
-/** Turns a whole chat into a whole message, and an error into the other envelope. Anything else stays as it is. */
+/** Turns a whole chat into a whole message, and an error into the other envelope. Other bodies stay as they are. */
 function messageOfChat(body: unknown, facts: MessageFacts, status: number): unknown {
   const failure = Failure.safeParse(body)
   if (failure.success) {
@@ -97,7 +97,7 @@ function errorType(status: number): string {
   }
 }
 
-/** Usage in this protocol's words. A field keeps any value that it had. */
+/** Usage in this protocol's terms. A field keeps its original value, also an invalid one. */
 function messageUsage(usage: unknown): unknown {
   const counts = Counts.safeParse(usage)
   if (!counts.success) return usage
@@ -128,7 +128,7 @@ function createBlocks() {
     return signatureEvent + event('content_block_stop', { index })
   }
 
-  /** A piece of a block. It opens its block when another one is open. */
+  /** A piece of a block. Opens its block when another one is open. */
   function piece(name: string, block: object, delta: object | undefined): string {
     let text = ''
     if (open !== name) {
@@ -143,7 +143,7 @@ function createBlocks() {
   return { close, piece, openName: () => open }
 }
 
-/** Turns the chunks of a chat stream into the events of a message stream, one after another. */
+/** Turns the chunks of a chat stream into the events of a message stream, in order. */
 function createEventMaker(facts: MessageFacts): (data: string) => string {
   let hasStarted = false
   let stopReason = 'end_turn'

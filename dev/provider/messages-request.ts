@@ -109,8 +109,8 @@ type Body = z.infer<typeof BodySchema>
 type Turn = z.infer<typeof Message>
 
 /**
- * Reads a request of the messages protocol and answers the same request as a chat, which behaviours know. A text answer
- * says why it is none.
+ * Reads a request of the messages protocol and returns the same request as a chat, which behaviours know. Returns a
+ * text with the reason for an invalid request.
  */
 export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>> | string {
   const parsed = BodySchema.safeParse(body)
@@ -142,7 +142,8 @@ export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>>
 }
 
 /**
- * Checks what the schema cannot: results answer the calls of the turn before, and the reasoning budget fits the limit.
+ * Checks what the schema cannot: results answer the calls of the previous turn, and the reasoning budget fits the
+ * limit.
  */
 function faultOf({
   messages,

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/** Caching starts at 1,024 tokens and goes in steps of 128, counted at four bytes a token. */
+/** Caching starts at 1,024 tokens and goes in steps of 128, estimated at four bytes per token. */
 const MIN_BLOCKS = 8
 const BLOCK_CHARS = 512
 const TOKENS_PER_BLOCK = 128
 const MAX_KEPT_BLOCKS = 20_000
 
-/** Remembers long beginnings of prompts, as a provider's prompt cache does. */
+/** Remembers long beginnings of prompts, like a provider's prompt cache. */
 export type PromptCache = {
-  /** The number of tokens at this prompt's beginning that were seen before with this model. It remembers the prompt. */
+  /**
+   * Returns the number of tokens at this prompt's beginning that this model has seen before, and remembers the prompt.
+   */
   readonly recall: (model: string, prompt: string) => number
 }
 

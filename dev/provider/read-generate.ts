@@ -8,18 +8,18 @@ import { refusalOfToken } from './vertex-call.ts'
 
 export const BAD_GOOGLE_KEY = geminiError(400, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID')
 
-/** True for a key that Google's paths take. */
+/** True for a key that Google's paths accept. */
 export function isGoodGoogleKey(key: unknown): boolean {
   return typeof key === 'string' && /^(?!sk-bad)\S+$/i.test(key)
 }
 
-/** The refusal of a call's key or token. Undefined where it is good. */
+/** The refusal of a call's key or token. Undefined for a valid one. */
 export function refusalOfCredential({ isAtVertex }: GeminiCall, headers: IncomingHttpHeaders): object | undefined {
   if (isAtVertex && headers.authorization !== undefined) return refusalOfToken(headers)
   return isGoodGoogleKey(headers['x-goog-api-key']) ? undefined : BAD_GOOGLE_KEY
 }
 
-/** A call of Gemini's own protocol as a chat, with the tier that serves it where a header tells it, or its refusal. */
+/** A call of Gemini's own protocol as a chat, with its tier where a header names it, or its refusal. */
 type ReadGenerate =
   | { readonly refusal: object }
   | {
@@ -39,7 +39,7 @@ export function readGenerate(
   const facts = { model, responseId: 'r1750000000' }
   const tier = z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier
   if (!isAtVertex) return { chat, facts, tier: tier ?? 'standard' }
-  // Vertex AI knows no such member. It takes the tier in a header and tells it in the usage.
+  // Vertex AI knows no such member. It reads the tier from a header and reports it in the usage.
   if (tier !== undefined) return { refusal: geminiError(400, 'Unknown name "serviceTier": Cannot find field.') }
   const asked = headers['x-vertex-ai-llm-shared-request-type']
   const trafficType = typeof asked === 'string' ? `ON_DEMAND_${asked.toUpperCase()}` : 'ON_DEMAND'

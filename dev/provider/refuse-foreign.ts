@@ -17,7 +17,7 @@ export function refuseForeign(
     converse,
   }: {
     readonly path: string
-    /** A call that is answered by Google. */
+    /** A call that Google answers. */
     readonly gemini: Pick<GeminiCall, 'model'> | undefined
     readonly converse: ConverseCall | undefined
   },

@@ -4,7 +4,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-/** Sends an answer to the socket. A caller that leaves ends every wait. */
+/** Sends an answer to the socket. A client that disconnects ends every wait. */
 export type Reply = {
   readonly isGone: () => boolean
   readonly headers: (status: number, headers: Readonly<Record<string, string | readonly string[]>>) => void

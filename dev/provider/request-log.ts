@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 const MAX_KEPT_REQUESTS = 1_000
-/** Larger bodies are counted and not kept. */
+/** Larger bodies are counted and not stored. */
 const MAX_KEPT_BODY_CHARS = 65_536
 
-/** A request as the provider received it. */
+/** A request in the form that the provider received. */
 export type ReceivedRequest = {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** The parsed body. Undefined when there was none, when it was no JSON, or when it was too large to keep. */
+  /** The parsed body. Undefined without a body, for a body that is not JSON, or for one that is too large to store. */
   readonly body: unknown
   readonly bodyBytes: number
 }

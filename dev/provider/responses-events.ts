@@ -45,7 +45,7 @@ export function responsesOf(facts: ResponseFacts): ReplyTranslation {
   }
 }
 
-/** Turns a whole chat into a whole response. An error in an answer of status 200 is a response that failed. */
+/** Turns a whole chat into a whole response. An error in an answer of status 200 becomes a failed response. */
 function responseOfChat(body: unknown, facts: ResponseFacts, status: number): unknown {
   const failure = Failure.safeParse(body)
   if (failure.success) return status === 200 ? failedResponse(facts, failure.data.error) : body
@@ -93,7 +93,7 @@ function endOf(facts: ResponseFacts, { items, reason, usage }: End): object {
   })
 }
 
-/** Usage in this protocol's words. A field keeps any value that it had. */
+/** Usage in this protocol's terms. A field keeps its original value, also an invalid one. */
 function usageOf(usage: unknown): unknown {
   const counts = Counts.safeParse(usage)
   if (!counts.success) return usage
@@ -160,7 +160,7 @@ function createOutput(facts: ResponseFacts) {
     const piece = call.function?.arguments ?? ''
     if (open?.kind !== 'call' || piece === '') return
     open.text += piece
-    // The free text stands inside the arguments, which are complete only at their end.
+    // The free text is inside the arguments, which are complete only at their end.
     if (!open.isCustom) emit('function_call_arguments.delta', { ...at(), delta: piece })
   }
 
@@ -175,7 +175,7 @@ function createOutput(facts: ResponseFacts) {
         if (open?.kind === 'reasoning') open.text += thought
         emit('reasoning_summary_text.delta', { ...at(), summary_index: 0, delta: thought })
       }
-      // A call's own members are sealed with the thought that led to it.
+      // A call's own members are sealed with the thought before it.
       if (open?.kind === 'reasoning' && first !== undefined) Object.assign(open, { extra: extraOf(first) })
       if (content) {
         if (open?.kind !== 'message') begin({ kind: 'message', id: `msg_${facts.id}_${items.length}`, text: '' })
@@ -235,7 +235,7 @@ function itemOf(open: Open, { account, isSealing }: ResponseFacts, status: strin
   }
 }
 
-/** Turns the chunks of a chat stream into the events of a response stream, one after another. */
+/** Turns the chunks of a chat stream into the events of a response stream, in order. */
 function createResponseEvents(facts: ResponseFacts): (data: string) => string {
   const output = createOutput(facts)
   let sequence = 0

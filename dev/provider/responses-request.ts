@@ -124,19 +124,19 @@ type Item = z.infer<typeof Item>
 /** A request that the protocol refuses. */
 export type BadResponsesRequest = { readonly message: string; readonly param: string; readonly code: string | null }
 
-/** The same request as a chat, and what its answer repeats of it. */
+/** The same request as a chat, and the members that its answer repeats. */
 export type ReadResponsesRequest = {
   readonly chat: Readonly<Record<string, unknown>>
   readonly echo: Readonly<Record<string, unknown>>
-  /** True where thoughts are given in a form that can be sent back. */
+  /** True where thoughts are sent in a form that can be sent back. */
   readonly isSealing: boolean
   /** Names of tools whose input is free text. */
   readonly customTools: ReadonlySet<string>
 }
 
 /**
- * Reads a request of OpenAI's responses as the same request in chat, which behaviours know. Thoughts that come back
- * open for the account that made them alone.
+ * Reads a request of OpenAI's responses as the same request in chat, which behaviours know. Returned thoughts open only
+ * for the account that made them.
  */
 export function readResponses(body: unknown, account: string): ReadResponsesRequest | BadResponsesRequest {
   const parsed = Body.safeParse(body)
@@ -169,7 +169,7 @@ function bad(param: string, message: string): BadResponsesRequest {
   return { param, message: `Invalid '${param}': ${message}.`, code: null }
 }
 
-/** Checks what the schema cannot. */
+/** Checks the rules that the schema cannot express. */
 function faultOf({ tools, tool_choice: choice, store }: Body, items: readonly Item[]): BadResponsesRequest | undefined {
   if (store !== false && items.some((item) => 'type' in item && item.type === 'reasoning')) {
     return bad('store', 'encrypted reasoning is for calls that are not stored')

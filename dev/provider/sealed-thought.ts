@@ -4,10 +4,10 @@ import { z } from 'zod'
 const MARK = 'gAAAA'
 const Sealed = z.object({ account: z.string(), text: z.string(), extra: z.looseObject({}).optional() })
 
-/** A thought that only its maker's account reads again, with members of the calls that it led to. */
+/** A thought that only its maker's account can read again, with members of the calls after it. */
 export type SampleThought = { readonly text: string; readonly extra?: object | undefined }
 
-/** The account behind a key. */
+/** The account of a key. */
 export function accountOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 12)
 }
@@ -16,7 +16,7 @@ export function sealThought(thought: SampleThought, account: string): string {
   return MARK + Buffer.from(JSON.stringify({ account, ...thought })).toString('base64url')
 }
 
-/** Undefined for the thought of another account, or for none. */
+/** Undefined for the thought of another account, or for another text. */
 export function openThought(sealed: string, account: string): SampleThought | undefined {
   if (!sealed.startsWith(MARK)) return undefined
   const parsed = Sealed.safeParse(parse(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8')))

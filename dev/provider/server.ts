@@ -52,9 +52,9 @@ import { messageOf, readPredictCall, refusalOfToken } from './vertex-call.ts'
 
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
-/** Names of models that answer on responses alone, as some families of OpenAI do. */
+/** Names of models that only answer on responses, like some families of OpenAI. */
 const RESPONSES_ONLY = /(?:^|\/)(?:o[13]-pro|gpt-5-codex)$/
-/** Names of models that call tools while they think on responses alone. */
+/** Names of models that call tools while they think, on responses only. */
 const TOOLS_ON_RESPONSES = /(?:^|\/)gpt-5\.6-terra$/
 const ONLY_RESPONSES = 'This model is only supported in v1/responses and not in v1/chat/completions.'
 /** The creation time of every listed model, in Unix seconds. */
@@ -62,7 +62,7 @@ const LISTED_CREATED = 1_750_000_000
 
 export type SampleProviderOptions = {
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   /** `owned_by` of its models. */
   readonly name: string
@@ -70,7 +70,7 @@ export type SampleProviderOptions = {
   readonly models?: readonly string[]
   /** True for a name that it serves beside the sandbox models. Absent serves every name. */
   readonly hasModel?: (name: string) => boolean
-  /** True where runs of provider-h are submitted and not waited for. */
+  /** True where runs of provider-h are submitted without waiting for their end. */
   readonly isQueue?: boolean
 }
 
@@ -88,7 +88,7 @@ type Provider = Administered & {
   readonly jobs: SampleJobBook
 }
 
-/** Starts a provider of OpenAI's protocol. Its answers are made up, and its sandbox models misbehave on purpose. */
+/** Starts a provider of OpenAI's protocol. Its answers are invented, and its sandbox models misbehave on purpose. */
 export async function createSampleProvider(options: SampleProviderOptions): Promise<SampleProvider> {
   const provider: Provider = {
     options,
@@ -206,8 +206,8 @@ type AzureCall = {
 }
 
 /**
- * Serves a resource of Azure: the same protocols under its key, its errors, and with what its content filter adds. The
- * deployment in an address counts, whatever the body names.
+ * Serves a resource of Azure: the same protocols with its key, its errors, and the additions of its content filter. The
+ * deployment in an address counts, whatever model the body names.
  */
 async function serveAzure(provider: Provider, { path, body, model, headers }: AzureCall, reply: Reply): Promise<void> {
   const key = headers['api-key']
@@ -227,7 +227,7 @@ async function serveAzure(provider: Provider, { path, body, model, headers }: Az
   await chat(provider, namedBody, translatedReply(reply, azureChats))
 }
 
-/** True for a chat with tools whose model thinks. It thinks unless it is told not to. */
+/** True for a chat with tools whose model thinks, which is the default. */
 function refusesTools(model: string, body: unknown): boolean {
   if (!TOOLS_ON_RESPONSES.test(model) || !isRecord(body) || !Array.isArray(body['tools'])) return false
   return body['reasoning_effort'] !== 'none'
@@ -268,7 +268,10 @@ async function message(
   await answerMessage(provider, body, reply)
 }
 
-/** Serves Claude at Vertex AI by the same behaviours. Errors of the gate are Google's, and all others the protocol's own. */
+/**
+ * Serves Claude at Vertex AI by the same behaviours. Errors of authentication are Google's, and all others the
+ * protocol's own.
+ */
 async function answerPredict(
   provider: Provider,
   call: PredictCall,
@@ -280,14 +283,14 @@ async function answerPredict(
   await answerMessage(provider, messageOf(call, body), reply)
 }
 
-/** Responds to a request of the messages protocol, or refuses it with a text that says why it is none. */
+/** Responds to a request of the messages protocol, or refuses it with the reason. */
 async function answerMessage(provider: Provider, body: unknown, reply: Reply): Promise<void> {
   const asChat = typeof body === 'string' ? body : chatOfMessages(body)
   if (typeof asChat === 'string') {
     return reply.json(400, { type: 'error', error: { type: 'invalid_request_error', message: asChat } })
   }
   const model = String(asChat['model'])
-  // A behaviour that lies about usage lies from the first event on.
+  // A behaviour that misreports usage does so from the first event on.
   const lies = /^sandbox\/usage-/.test(provider.acting.get(model)?.behaviour ?? model)
   const usage = lies ? undefined : openingUsage(asChat)
   const id = `msg_${LISTED_CREATED}`
@@ -316,7 +319,7 @@ async function respond(
   await chat(provider, asChat, translatedReply(reply, responsesOf(facts)))
 }
 
-/** Serves Converse by the same behaviours, for a key or a signature that AWS's own signer makes as well. */
+/** Serves Converse by the same behaviours, for a key or a valid signature of AWS's own signer. */
 async function talk(
   provider: Provider,
   call: ConverseCall,
@@ -362,7 +365,7 @@ function openingUsage(asChat: object): { readonly input_tokens: number; readonly
   return { input_tokens: complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens, output_tokens: 1 }
 }
 
-/** Serves chats, but for models and calls that are served on responses alone. */
+/** Serves chats, except for models and calls that are served only on responses. */
 async function openAiChat(provider: Provider, model: string, body: unknown, reply: Reply): Promise<void> {
   if (RESPONSES_ONLY.test(model)) return reply.json(404, errorBody(ONLY_RESPONSES, 'invalid_request_error', null))
   if (refusesTools(model, body)) return reply.json(400, toolsRefused(model))
@@ -394,7 +397,7 @@ async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof 
   })
 }
 
-/** Serves the older protocol. A misbehaving model does as in a chat. */
+/** Serves the older protocol. A misbehaving model acts as in a chat. */
 async function texts(provider: Provider, body: unknown, reply: ReturnType<typeof replyOn>): Promise<void> {
   const request = readTextsRequest(body)
   if (!request) {
@@ -406,15 +409,15 @@ async function texts(provider: Provider, body: unknown, reply: ReturnType<typeof
   await chat(provider, chatOfText(request, typeof prompt === 'string' ? prompt : (prompt[0] ?? '')), reply)
 }
 
-/** True for a name that this provider does not serve. A request without one is refused by its own reader. */
+/** True for a name that this provider does not serve. A request without a name is refused by its own reader. */
 function isForeign({ options, acting }: Provider, model: string): boolean {
   if (model === '' || options.hasModel === undefined) return false
   return !model.startsWith(`${SANDBOX_LAB}/`) && !acting.has(model) && !options.hasModel(model)
 }
 
 /**
- * True for the question of a market that lists a misbehaving model. The model has to be there, so it answers well,
- * unless the admin door has set the behaviour.
+ * True for the probe of a market that lists a misbehaving model. The model must exist, so it answers normally, unless
+ * the admin port has set the behaviour.
  */
 function isListing({ acting }: Provider, { headers, method }: IncomingMessage, model: string): boolean {
   const isProbe = method === 'POST' && headers['user-agent'] === 'market-probe'
@@ -425,10 +428,10 @@ function modelOf(body: unknown): string {
   return z.object({ model: z.string() }).safeParse(body).data?.model ?? ''
 }
 
-/** The time that a submit takes whose model is set to answer late, in milliseconds. */
+/** The latency in milliseconds of a submit whose model is set to answer late. */
 const LATE_MS = 2_000
 
-/** Lets a submit fail or wait, where the admin door says so. True when it is answered. */
+/** Lets a submit fail or wait, where the admin port says so. True when it is answered. */
 async function refusesJob(
   provider: Provider,
   { method, model }: { readonly method: string; readonly model: string },
@@ -444,7 +447,7 @@ async function refusesJob(
   return false
 }
 
-/** The model whose behaviour answers this call, after the admin door's settings. */
+/** The model whose behaviour answers this call, after the admin port's settings. */
 function actedModel({ acting }: Provider, model: string): string {
   const act = acting.get(model)
   if (!act) return model

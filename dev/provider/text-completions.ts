@@ -18,17 +18,17 @@ const TextsSchema = z.looseObject({
 /** A request of the older protocol: texts to continue. */
 export type TextsRequest = z.infer<typeof TextsSchema>
 
-/** Reads a request of OpenAI's legacy completions. Undefined when it is none. */
+/** Reads a request of OpenAI's legacy completions. Undefined when the body is not one. */
 export function readTextsRequest(body: unknown): TextsRequest | undefined {
   return TextsSchema.safeParse(body).data
 }
 
-/** The chat request that asks the same of one prompt. */
+/** The chat request with the same content as one prompt. */
 export function chatOfText({ model, max_tokens, stop, stream }: TextsRequest, prompt: string): object {
   return { model, max_tokens, stop, stream, messages: [{ role: 'user', content: prompt }] }
 }
 
-/** Responds to every prompt as often as asked. The texts of a stream come by turns. */
+/** Responds to every prompt as often as requested. The texts of a stream come in turns. */
 export async function answerTexts(request: TextsRequest, now: number, reply: Reply): Promise<void> {
   const { prompt, n } = request
   const prompts = (typeof prompt === 'string' ? [prompt] : prompt).flatMap((text) =>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Reply } from './reply.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-/** The most by which the time of an assertion may differ, and its longest life, in seconds. */
+/** The largest deviation of an assertion's time, and its longest life, in seconds. */
 const MAX_SKEW_SECONDS = 300
 const MAX_LIFE_SECONDS = 3_600
 const LIFE_SECONDS = 3_599
@@ -19,16 +19,16 @@ const Claims = z.strictObject({
   exp: z.number().int(),
 })
 
-/** The state of the address of tokens, which the admin door sets. */
+/** The state of the token endpoint, which the admin port sets. */
 export type TokenDoor = {
-  /** The public keys of the accounts, by their addresses. An account without one is taken at its word. */
+  /** The public keys of the accounts, by their addresses. The assertion of an account without a key is not verified. */
   readonly keys: Map<string, string>
 
   made: number
   lifeSeconds: number
-  /** Seconds by which the clock of the door is ahead. */
+  /** Seconds by which the clock of the endpoint is ahead. */
   aheadSeconds: number
-  /** The answer in the place of a token: nonsense, a refusal, or none at all. */
+  /** The answer in place of a token: nonsense, a refusal, or none. */
   answer: 'token' | 'nonsense' | 'refusal' | 'never'
 }
 
@@ -44,7 +44,7 @@ const Wish = z.strictObject({
   key: z.strictObject({ account: z.string(), pem: z.string() }).optional(),
 })
 
-/** Changes the door, for the admin door. */
+/** Changes the endpoint, for the admin port. */
 export function setTokenDoor(door: TokenDoor, body: unknown): readonly [status: number, body: unknown] {
   const wish = Wish.safeParse(body)
   if (!wish.success) return [400, { error: 'expected { life_seconds?, ahead_seconds?, answer?, key? }' }]
@@ -56,7 +56,7 @@ export function setTokenDoor(door: TokenDoor, body: unknown): readonly [status: 
   return [200, { ok: true, made: door.made }]
 }
 
-/** Responds to a question for a token, as Google does. */
+/** Responds to a request for a token, like Google. */
 export function serveToken(door: TokenDoor, body: Buffer, reply: Reply): void {
   if (door.answer === 'never') return
   const now = Math.floor(Date.now() / 1_000) + door.aheadSeconds
@@ -89,7 +89,7 @@ function readAssertion({ keys }: TokenDoor, body: Buffer, now: number): Assertio
   return isSigned && signature !== '' ? { account } : { account, fault: 'Invalid JWT Signature.' }
 }
 
-/** The end of every token that was made for an account. */
+/** Ends every token that was made for an account. */
 export function markOf(account: string): string {
   return createHash('sha256').update(account).digest('base64url')
 }

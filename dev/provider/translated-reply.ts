@@ -3,22 +3,22 @@ import type { Reply } from './reply.ts'
 
 /** A larger whole body is sent untranslated. */
 const MAX_HELD_BYTES = 262_144
-/** Pieces up to this size are small on purpose, so their translation is cut as small. */
+/** Pieces up to this size are small on purpose, so their translation is cut into pieces as small. */
 const SMALL_PIECE_BYTES = 4
 
 /** The translation of chats to another protocol. */
 export type ReplyTranslation = {
   /** A whole body, or an error. */
   whole(body: unknown, status: number): unknown
-  /** The events for the data of one chunk after another. */
+  /** The events for the data of successive chunks. */
   events(): (data: string) => string
-  /** The type of a stream of bytes, of which the events are a letter each. Absent for a stream of events in text. */
+  /** The type of a stream of bytes, whose events have a character per byte. Absent for a stream of events in text. */
   readonly streamType?: string
 }
 
 /**
- * A reply on which behaviours answer as chats and callers hear another protocol. Whole bodies and events are
- * translated. Everything else, such as broken frames, comments and foreign events, is sent as it is.
+ * A reply to which behaviours write chats while clients receive another protocol. Whole bodies and events are
+ * translated. Other writes, such as broken frames, comments and foreign events, are sent unchanged.
  */
 export function translatedReply(reply: Reply, translation: ReplyTranslation): Reply {
   let translator: ReturnType<typeof streamTranslator> | undefined
@@ -70,7 +70,7 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
     cut() {
       const rest = release(false)
       if (rest.length === 0) return reply.cut()
-      // A caller that leaves meanwhile ends the wait early. The connection is over either way.
+      // A client that disconnects meanwhile ends the wait early. The connection is over either way.
       const end = () => reply.cut()
       void reply
         .write(rest)
@@ -80,7 +80,7 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
   }
 }
 
-/** Translates the lines of a chat stream as they are completed, whatever their line ends. */
+/** Translates the lines of a chat stream when they are complete, whatever their line ends. */
 function streamTranslator(make: (data: string) => string, isBinary: boolean): (bytes: string | Uint8Array) => Buffer {
   const utf8 = new StringDecoder('utf8')
   let rest = ''

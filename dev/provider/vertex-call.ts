@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { geminiError } from './gemini-events.ts'
 
-/** A call of Claude at Vertex AI, whose model and method stand in its path. */
+/** A call of Claude at Vertex AI, with model and method in its path. */
 export type PredictCall = { readonly model: string; readonly isStreamed: boolean }
 
 /** Reads the path of such a call, at any base. Undefined for any other path. */
@@ -20,7 +20,7 @@ export function readPredictCall(path: string): PredictCall | undefined {
 const Version = z.enum(['vertex-2023-10-16', '2026-10-21'])
 const Predict = z.looseObject({ anthropic_version: Version, stream: z.boolean().optional() })
 
-/** The same request in the messages protocol. A text says why it is none. */
+/** The same request in the messages protocol. A text with the reason for an invalid request. */
 export function messageOf({ model, isStreamed }: PredictCall, body: unknown): object | string {
   const parsed = Predict.safeParse(body)
   if (!parsed.success) return 'anthropic_version: Field required'
@@ -30,7 +30,7 @@ export function messageOf({ model, isStreamed }: PredictCall, body: unknown): ob
   return { ...others, model }
 }
 
-/** Google's refusal of a call without a good access token. Undefined where the token is good. */
+/** Google's refusal of a call without a valid access token. Undefined for a valid token. */
 export function refusalOfToken({ authorization = '' }: IncomingHttpHeaders): object | undefined {
   if (/^Bearer (?!sk-bad)\S+$/.test(authorization)) return undefined
   const message =

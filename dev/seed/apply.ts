@@ -35,14 +35,14 @@ import { readSandboxProviders, readSellers } from './sellers.ts'
 const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
 const MAX_CALLS_PER_MINUTE = 1_000_000
-/** The age of new keys: a past of calls that is made after them begins later. */
+/** The age of new keys. Past calls that are made after them begin later. */
 const KEYS_BEFORE_MS = (HISTORY_DAYS + 1) * DAY
 const PAGE_SIZE = 100
 /** Rows of one bulk listing. */
 const ROWS_A_LISTING = 200
 
 export type SeedOptions = {
-  /** The file that keeps the keys of the seeded users. */
+  /** The file with the keys of the seeded users. */
   readonly keysFile: string
   /** The wallet of the seeded buyer, in lower case. */
   readonly buyerWallet: string
@@ -51,8 +51,8 @@ export type SeedOptions = {
 }
 
 /**
- * Fills a market through the operations that everybody uses: catalogue, allow-list, users with their keys, a funded
- * buyer, offers. Existing records stay as they are, so a second run changes nothing.
+ * Fills a market through the public operations: catalogue, allow-list, users with their keys, a funded buyer, offers.
+ * Existing records stay as they are, so a second run changes nothing.
  */
 export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
   const quiet = quietly(ctx)
@@ -85,7 +85,7 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
   await ctx.publication.reconcile()
 }
 
-/** Publishes hundreds of offers in one step at the end. No rate limit counts them. */
+/** Publishes hundreds of offers in one step at the end, without counting them against rate limits. */
 function quietly(ctx: Ctx): Ctx {
   return {
     ...ctx,
@@ -94,7 +94,7 @@ function quietly(ctx: Ctx): Ctx {
   }
 }
 
-/** The keys of an earlier run that still work, or new ones of the same wallets. */
+/** The still valid keys of an earlier run, or new ones of the same wallets. */
 async function ensureKeys(ctx: Ctx, { keysFile: file, buyerWallet: wallet }: SeedOptions): Promise<SeededKeys> {
   const kept = readSeededKeys(file)
   const keys = kept && (await isKnown(ctx, kept, wallet)) ? kept : await makeKeys(ctx, wallet)
@@ -104,7 +104,7 @@ async function ensureKeys(ctx: Ctx, { keysFile: file, buyerWallet: wallet }: See
   return keys
 }
 
-/** Makes keys that are older than the calls of the past. */
+/** Creates keys that are older than the past calls. */
 async function makeKeys(present: Ctx, buyerWallet: string): Promise<SeededKeys> {
   const now = () => present.clock.now() - KEYS_BEFORE_MS
   const ctx = { ...present, clock: { ...present.clock, now }, ids: createIds({ now }) }
@@ -126,7 +126,7 @@ async function makeKeys(present: Ctx, buyerWallet: string): Promise<SeededKeys> 
   }
 }
 
-/** Tests and loads use the seeded buyer. So its key may make more calls a minute than a first key. */
+/** Tests and loads use the seeded buyer, so its key may make more calls per minute than a first key. */
 async function makeWideKey(ctx: Ctx, firstKey: Secret | null): Promise<Secret> {
   const actor = await authenticate(ctx, firstKey?.reveal())
   if (actor.kind !== 'buyer') throw new AppError('internal_error', { message: 'the seeded buyer has no key' })
@@ -155,7 +155,7 @@ async function sellerOf(ctx: Ctx, key: string | undefined): Promise<SellerActor>
   return actor
 }
 
-/** A wallet of the development market. Nobody holds its private key. */
+/** A wallet of the development market. Its private key does not exist. */
 function developmentWallet(name: string): string {
   return `0x${createHash('sha256').update(`development ${name}`).digest('hex').slice(0, 40)}`
 }
@@ -172,7 +172,7 @@ function sandboxProviders(addresses: ReadonlyMap<string, Address>): Provider[] {
       costReferenceUrl: null,
       endpoints: null,
       hosts: [],
-      // The paths of a resource of Azure, which every sample provider is as well.
+      // Paths of a resource of Azure. Every sample provider also plays one.
       basePaths: ['/openai/v1', '/openai'],
       fileHosts: [],
     }
@@ -202,14 +202,16 @@ async function putSandboxProvider(ctx: Ctx, provider: Provider, owners: readonly
   }
 }
 
-/** The host follows from the base URL. */
+/** The host is derived from the base URL. */
 function putProviderRecord(ctx: Ctx, { host: _host, ...provider }: Provider): Promise<unknown> {
   return invoke(ctx, OPERATOR, putProvider, provider)
 }
 
 type OfferPlan = Pick<SeedOptions, 'addresses'> & { readonly book: SeedBook }
 
-/** Creates the offers that the seller does not have there. Offers that it paused, changed or removed stay so. */
+/**
+ * Creates the offers that the seller does not have there. Offers that the seller paused, changed or removed stay so.
+ */
 async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: OfferPlan): Promise<void> {
   const sellerBaseUrl = baseUrlOf(addresses, book.provider)
   const known = new Set((await offersOf(ctx, seller)).map((offer) => `${offer.sellerBaseUrl} ${offer.model}`))

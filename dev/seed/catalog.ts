@@ -36,7 +36,7 @@ export async function readCatalog(): Promise<SeedCatalog> {
   }
 }
 
-/** The catalogue as a sample provider knows it: whole models, and the names of those out of the price package. */
+/** The catalogue of a sample provider: whole models, and the names of those from the price package. */
 export function readServed(): { readonly models: readonly Model[]; readonly named: readonly string[] } {
   const { written, named } = readKeptNames()
   return { models: [...written, ...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()].map(modelOf), named }

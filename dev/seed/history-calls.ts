@@ -20,7 +20,7 @@ import type { Goods } from './history-goods.ts'
 /** Usage events as JSON, oldest first. */
 export type PastCalls = Iterable<string>
 
-/** An account and the key that its calls carry. */
+/** An account and the key of its calls. */
 export type PastBuyer = { readonly account: string; readonly keyId: KeyId | null }
 
 type Span = { readonly from: number; readonly to: number; readonly count: number }
@@ -31,7 +31,7 @@ type Parts = {
   readonly span: Span
 }
 
-/** Shares of calls: those that fail over once, those that nobody answers, those that the buyer leaves. */
+/** Shares of calls: with one failover, without an answer, with a buyer who disconnects. */
 const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
@@ -42,11 +42,12 @@ const MEDIA = 0.12
 const GROWTH = 3
 /** The widest change of a discount over the weeks, in basis points. */
 const DRIFT_BPS = 300
-/** The most that a call could have cost is so many times what it cost. */
+/** Factor between the highest possible cost of a call and its cost. */
 const HELD = 3n
 
 /**
- * Yields plausible calls: busy by day, mostly for a few models and the cheapest offers, with a speed for each provider.
+ * Yields plausible calls: busy by day, mostly for a few models and the lowest-priced offers, with a speed for each
+ * provider.
  */
 export function* createPastCalls({ goods, buyers, feeBps, span }: Parts): PastCalls {
   const random = randomFrom(span.from)
@@ -81,7 +82,7 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
   const isFailed = fate < FAILED
   const first = Math.floor(item.offers.length * random() ** 3)
   const attempts: Attempt[] = []
-  // A retry goes on to the next dearer offer, as real calls do.
+  // A retry goes on to the next more expensive offer, like in real calls.
   const isRetried = fate < FAILED + RETRIED && first + 1 < item.offers.length
   if (isRetried || isFailed) attempts.push(failedAttempt(item.offers[first], random))
   const offer = item.offers[isRetried ? first + 1 : first]
@@ -138,7 +139,7 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
   }
 }
 
-/** Offers cheaper than the first attempt rested; the others stood behind it in the order of their price. */
+/** Offers with a lower price than the first attempt's were resting; the others followed in the order of their price. */
 function explanationOf(
   offers: Goods['offers'],
   first: number,
@@ -172,7 +173,7 @@ const WIRES: Readonly<Record<string, string>> = {
   music: 'music',
 }
 
-/** Sides of the pictures that are asked for, the usual ones first. */
+/** Sides of the requested pictures, the usual ones first. */
 const SIDES: readonly ImageSize[] = [
   { width: 1_024, height: 1_024 },
   { width: 1_024, height: 1_536 },
@@ -181,7 +182,7 @@ const SIDES: readonly ImageSize[] = [
 const MOST_IMAGES = 4
 const MOST_CHARACTERS = 4_000
 const MOST_MINUTES = 12
-/** Tokens of text in a token of sound. */
+/** Text tokens per sound token. */
 const TEXT_OF_SOUND = 0.4
 
 function usageOf({ endpoint, unitPrices, imageTokens, clip }: Goods, random: () => number): Usage {
@@ -209,7 +210,7 @@ function usageOf({ endpoint, unitPrices, imageTokens, clip }: Goods, random: () 
   }
 }
 
-/** A random choice of a model's lengths and resolutions, the shorter and the first ones more often. */
+/** A random choice of a model's lengths and resolutions, with the shorter and the first ones more often. */
 function anyShape({ lengths, resolutions }: Clip, random: () => number): Parameters<typeof clipUsage>[1] {
   const steps = lengths === null ? 0 : Math.floor((lengths.most - lengths.least) / lengths.step)
   return {
@@ -224,10 +225,10 @@ function wordsOf(random: () => number): Usage {
   return { input, output: Math.round(20 * Math.exp(random() * 3.6)), ...(cacheRead > 0 ? { cacheRead } : {}) }
 }
 
-/** An image or a sound takes about as long as so many tokens. */
+/** The time of an image or a sound, as a number of tokens. */
 const TOKENS_OF_MEDIA = 600
 
-/** Each provider has its own speed, and no two calls take equally long. */
+/** Each provider has its own speed, and no two calls take the same time. */
 function speedOf(
   provider: string,
   { output = TOKENS_OF_MEDIA }: Usage,
@@ -249,8 +250,8 @@ function keptAt(now: number, at: number): KeptBps {
 }
 
 /**
- * Instants from the oldest on, many by day and few by night (UTC), more from week to week. The last one is the span's
- * end, so that later calls follow without a gap.
+ * Times from the oldest on, many by day and few by night (UTC), more from week to week. The last one is the span's end,
+ * so that later calls follow without a gap.
  */
 function* instantsOf({ from, to, count }: Span, random: () => number): Generator<number> {
   const hours = Math.max(1, Math.ceil((to - from) / HOUR))
@@ -282,7 +283,7 @@ export function pastOutages(goods: readonly Goods[], { from, to }: Span): Health
   for (const item of goods) {
     for (const offer of item.offers.slice(0, 2)) {
       const lengthMs = Math.ceil(random() * MAX_OUTAGE_MINUTES) * MINUTE
-      // An outage is over when the span is, since nothing of the past happens later than now.
+      // An outage ends with the span at the latest, because no past event is later than now.
       now = Math.floor(from + random() * Math.max(0, to - from - lengthMs))
       const event = { v: 1, node: 'history', offer: offer.id, model: item.model, rid: null, detail: '' } as const
       const backedOffUntil = now + lengthMs
@@ -295,7 +296,7 @@ export function pastOutages(goods: readonly Goods[], { from, to }: Span): Health
   return events
 }
 
-/** Numbers from 0 to below 1, the same for the same seed. It is a linear congruence whose high bits are used. */
+/** Numbers from 0 to below 1, the same for the same seed. A linear congruence of which the high bits are used. */
 function randomFrom(seed: number): () => number {
   let state = BigInt(seed)
   return () => {

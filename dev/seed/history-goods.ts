@@ -8,10 +8,10 @@ import { likelyImageTokens } from '#shared/images.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
-/** The endpoints that the past has calls of; the first one of a model counts. */
+/** The endpoints of the past calls. The first one of a model counts. */
 const SOLD: readonly Endpoint[] = ['chat', 'image', 'speech', 'transcription', 'video', 'music']
 
-/** A model on sale with its sellers, cheapest first. */
+/** A model on sale with its sellers, lowest price first. */
 export type Goods = {
   readonly model: string
   /** The endpoint of its calls. */

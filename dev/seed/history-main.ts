@@ -6,11 +6,11 @@ import { makeHistory } from './history.ts'
 import { tryAgain } from './try-again.ts'
 
 const CONNECT_WAIT_MS = 10_000
-/** Users of the market go first. */
+/** Users of the market have priority over this program. */
 const NICENESS = 10
 
 /**
- * Gives the market of `DATABASE_URL` and `REDIS_URL` past calls. Their number is the one argument. The seeded buyer
+ * Gives the market of `DATABASE_URL` and `REDIS_URL` past calls. Their number is the only argument. The seeded buyer
  * made many of them.
  */
 setPriority(NICENESS)

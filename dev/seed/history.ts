@@ -16,21 +16,21 @@ import { createPastCalls, pastOutages } from './history-calls.ts'
 import { readGoods } from './history-goods.ts'
 
 const OPERATOR = machineOperator('history')
-/** The days of history that are written. */
+/** Number of days of the written history. */
 export const HISTORY_DAYS = 30
 const STRANGERS = 6
 /** Events of one posting. */
 const BATCH = 250
-/** More than a call costs on average, so that grants suffice. */
+/** More than the average cost of a call, so that grants suffice. */
 const DOLLARS_A_CALL = 0.5
 const MIN_GRANT_DOLLARS = 100
 
 type HistoryCtx = Pick<ControlPlane, keyof ControlPlane>
 
 /**
- * Gives the market about so many trades over its last 30 days. Grants fund the buyers, and calls are posted as the
- * worker posts them, each at a past instant. The given wallets bought most of them. Trades of an earlier run stay, and
- * a later run goes on where it ended. Returns the number of posted calls.
+ * Gives the market about this many trades over its last 30 days. Grants fund the buyers, and calls are posted like by
+ * the worker, each at a past time. The given wallets bought most of them. Trades of an earlier run stay, and a later
+ * run continues from their end. Returns the number of posted calls.
  */
 export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: readonly string[] = []): Promise<number> {
   const now = ctx.clock.now()
@@ -39,7 +39,7 @@ export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: reado
     Array.from({ length: STRANGERS }, (_, index) => walletOf(index)),
   )
   const buyers = [...(await findBuyers(ctx, wallets)), ...strangers]
-  // Only buyers that make no other calls count.
+  // Only buyers without other calls count.
   const from = Math.max(now - HISTORY_DAYS * DAY, (await lastCall(ctx, accountsOf(strangers))) + MINUTE)
   const callCount = Math.floor((calls * (now - from)) / (HISTORY_DAYS * DAY))
   const goods = await readGoods(ctx)
@@ -85,7 +85,7 @@ async function findBuyers(ctx: HistoryCtx, wallets: readonly string[]): Promise<
 
 const accountsOf = (buyers: readonly PastBuyer[]) => buyers.map(({ account }) => account)
 
-/** Makes real grants before the first call, so that the ledger holds the source of this money, too. */
+/** Makes real grants before the first call, so that the ledger contains the source of this money, too. */
 async function fund(
   ctx: HistoryCtx,
   accounts: readonly string[],
@@ -104,7 +104,7 @@ async function fund(
   }
 }
 
-/** The instant of the last past call. Zero before the first. */
+/** The time of the last past call. 0 before the first. */
 async function lastCall(ctx: HistoryCtx, accounts: readonly string[]): Promise<number> {
   const { rows } = await sql<{ rid: string | null }>`select max(rid) as rid from settlement
     where account = any(${[...accounts]}::text[])`.execute(ctx.db)
@@ -112,7 +112,7 @@ async function lastCall(ctx: HistoryCtx, accounts: readonly string[]): Promise<n
   return rid === null ? 0 : ulidTime(rid)
 }
 
-/** Nobody holds the private keys of these wallets. */
+/** The private keys of these wallets do not exist. */
 function walletOf(index: number): string {
   return `0x${createHash('sha256').update(`history ${index}`).digest('hex').slice(0, 40)}`
 }

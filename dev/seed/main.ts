@@ -14,7 +14,7 @@ const CONNECT_WAIT_MS = 10_000
 const home = process.env['MARKET_HOME']
 if (home === undefined) throw new AppError('internal_error', { message: 'MARKET_HOME is not set' })
 
-// A person who starts a market hears of failures and of nothing else.
+// A person who starts a market sees only failures.
 const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
 try {
   await plane.connected(CONNECT_WAIT_MS)

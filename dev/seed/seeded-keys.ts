@@ -11,7 +11,7 @@ const SeededKeysSchema = z.strictObject({
 /** The seeds' keys: of the funded buyer, of each seller, and of an operator. */
 export type SeededKeys = z.infer<typeof SeededKeysSchema>
 
-/** The file in a home that keeps them. */
+/** The file in a home with these keys. */
 export const SEEDED_KEYS_FILE = 'keys.json'
 
 export function readSeededKeys(file: string): SeededKeys | undefined {

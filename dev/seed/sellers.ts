@@ -12,14 +12,14 @@ const BookSchema = z.strictObject({
   /** The protocol of the provider's side. */
   api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /**
-   * The models on offer, as far as the protocol serves them. `sandbox/*` stands for all free ones. When absent: all
-   * models but `except_models`, and the sandbox models.
+   * The offered models that the protocol serves. `sandbox/*` means all free ones. When absent: all models except
+   * `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
-  /** Models priced by the package that a book without `models` has, too. */
+  /** Models with prices from the package, also for a book without `models`. */
   packaged_models: z.array(z.string()).default([]),
   except_models: z.array(z.string()).optional(),
-  /** The provider's own names of models that it knows under others than we do. */
+  /** The provider's own names of models, where they differ from the market's. */
   provider_models: z.record(z.string(), z.string()).default({}),
 })
 type Book = z.infer<typeof BookSchema>
@@ -50,7 +50,7 @@ const SellersSchema = z.object({
   ),
 })
 
-/** A sample provider of the development network. It has its own address, so that one can be killed. */
+/** A sample provider of the development network. It has an address of its own, so that one can be killed. */
 export type SandboxProvider = {
   readonly id: string
   readonly name: string
@@ -96,8 +96,8 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
 }
 
 /**
- * Reads the seeded sellers, with every offer written out. `packaged` are the ids of models that only some books have,
- * so that a market is up as soon as before.
+ * Reads the seeded sellers, with every offer in full. `packaged` are the ids of models that only some sellers offer, so
+ * that a market starts as fast as before.
  */
 export function readSellers(models: readonly Model[], packaged: ReadonlySet<string>): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map(({ lends, ...seller }) => ({

@@ -1,12 +1,12 @@
 import { AppError } from '#shared/errors.ts'
 import { isTransient } from '#shared/transient.ts'
 
-/** Tries of a program that runs once and that nobody starts again. */
+/** Tries of a program that runs once and is not restarted. */
 const TRIES = 5
 
 /**
- * Runs work that changes nothing when it is repeated, again where a busy server let its time run out. Throws the error
- * of the last try, and any other error at once.
+ * Repeats work without side effects when a busy server let its time limit pass. Throws the error of the last try, and
+ * any other error at once.
  */
 export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {

@@ -12,28 +12,28 @@ import { makePrivateFolder } from './postgres-binaries.ts'
 import { waitUntil } from './wait-until.ts'
 
 const START_LIMIT_MS = 30_000
-/** Tries to start. Another program may take a port between our look and the chain's start. */
+/** Tries to start. Another program may take a port between the check and the chain's start. */
 const MAX_START_TRIES = 3
 /**
- * A killed chain forgets the blocks of about so many seconds; more when it is busy after thousands of them, because all
- * are written each time.
+ * The loss of a killed chain: the blocks of about this many seconds, more when it is busy after thousands of blocks,
+ * because all are written each time.
  */
 const STATE_INTERVAL_SECONDS = '2'
 /**
- * The past states that are kept in memory, for reorganisations of so many blocks. Without a number they would all be
- * kept, and moved to files in the user's home: 1.3 GB after 4,000 payments.
+ * The past states in memory, for reorganisations of this many blocks. Without a number all would be kept, and moved to
+ * files in the user's home: 1.3 GB after 4,000 payments.
  */
 const STATES_KEPT = '64'
 /**
- * The gas of a block. It stands in the first block, by whose hash a chain is known. Two chains that begin in one second
- * would have the same hash without the part that differs.
+ * The gas limit of a block. The first block contains it, and a chain is known by that block's hash. Without the part
+ * that differs, two chains that begin in the same second would have the same hash.
  */
 const GAS_LIMIT = 30_000_000
 const GAS_LIMIT_SPREAD = 1_000_000
 
 export type AnvilOptions = {
   readonly chainId: number
-  /** The folder for its state. Without one the chain forgets everything at its end. */
+  /** The folder for its state. Without one the chain loses its state at its end. */
   readonly dataDir?: string
   readonly logFile: string
   readonly port?: PortOf
@@ -42,7 +42,7 @@ export type AnvilOptions = {
   readonly log?: (line: string) => void
 }
 
-/** A development chain on a loopback port. It stops at `stop` or when our process ends in any way. */
+/** A development chain on a loopback port. It stops at `stop`, or when the launcher ends in any way. */
 export async function startAnvil(options: AnvilOptions): Promise<Service> {
   const { dataDir, logFile } = options
   if (dataDir !== undefined) makePrivateFolder(dataDir)
@@ -119,7 +119,7 @@ function anvilArguments(
   return [...fixed, ...state, ...blocks, '--silent']
 }
 
-/** The program itself, because a wrapper would outlive its own end. It is in the package of the platform. */
+/** The program itself, because a wrapper would survive a kill. It is in the package for the platform. */
 function anvilBinary(): string {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   const name = `@foundry-rs/anvil-${process.platform}-${arch}`

@@ -2,21 +2,21 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 
 const Quantity = z.union([z.number(), z.string().regex(/^0x[0-9a-f]+$/i)]).transform(Number)
-/** The members of the file that are read here. The others are kept as they are. */
+/** The parts of the file that are read here. The others are kept unchanged. */
 const StateSchema = z.looseObject({
   block: z.looseObject({ gas_limit: Quantity }),
   blocks: z.array(
     z.looseObject({ header: z.looseObject({ number: Quantity, gasLimit: Quantity, timestamp: Quantity }) }),
   ),
 })
-/** A number that the runtime would round. The chain writes such ones as texts. */
+/** A number that the runtime would round. The chain writes such numbers as strings. */
 const LARGE_NUMBER = /[:,[]\s*\d{16}/
 
 /**
- * Makes the state of a chain ready for its next start. Half a file, of a chain that was killed while it wrote, is set
- * aside, and the chain begins anew. With each start the chain makes a first block before it reads the state, and writes
- * it down with the others: whichever it reads last is its block 0 from then on, by whose hash a chain is known. All but
- * the true one are taken out.
+ * Prepares the state of a chain for its next start. Half a file, left by a kill during a write, is set aside, and the
+ * chain begins anew. With each start the chain makes a first block before it reads the state, and stores that block
+ * with the others. The one that it reads last is its block 0 from then on, by whose hash a chain is known. All except
+ * the true one are removed.
  */
 export function prepareState(file: string, log: ((line: string) => void) | undefined): void {
   if (!existsSync(file)) return
@@ -43,7 +43,7 @@ function parse(text: string): unknown {
 
 type FirstBlock = { readonly index: number; readonly timestamp: number }
 
-/** The first blocks of a state, the true one before the others: it has the gas limit of the chain, and is the oldest. */
+/** The first blocks of a state, the true one first: it has the gas limit of the chain, and is the oldest. */
 function firstBlocksOf(state: unknown): readonly FirstBlock[] {
   const read = StateSchema.safeParse(state).data
   if (read === undefined) return []

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const DOWNLOAD_LIMIT_MS = 120_000
 const MAX_OUTPUT_BYTES = 4_000_000
 /**
- * The exit codes of a shell for a missing program or one that cannot run. The loader answers them for a missing
+ * The exit codes of a shell for a missing program or one that cannot run. The loader returns them for a missing
  * library.
  */
 const CANNOT_RUN = [126, 127]
@@ -19,14 +19,14 @@ const PACKAGERS = ['apt-get', 'apt-cache', 'dpkg-deb']
 
 /** A program of the distribution that a plain system may lack. */
 export type Tool = {
-  /** The names of the programs. The package has the first one. */
+  /** The names of the programs. The first one is in the package. */
   readonly programs: readonly [string, ...string[]]
   /**
-   * Debian's packages with links, the program and its own libraries. Libraries that these depend on are found without
-   * being named.
+   * Debian's packages with links, the program and its own libraries. Libraries that these depend on are found without a
+   * name here.
    */
   readonly packages: readonly string[]
-  /** The folder of a program for the system itself; `bin` by default. */
+  /** The folder of a program on the system. `bin` by default. */
   readonly folder?: 'bin' | 'sbin'
   /** The name of our copy's folder in the cache. */
   readonly shelf: string
@@ -35,7 +35,7 @@ export type Tool = {
 export type Binary = {
   readonly command: string
   readonly env: NodeJS.ProcessEnv
-  /** The words that start it in any environment. */
+  /** The arguments that start it in any environment. */
   readonly words: readonly string[]
 }
 
@@ -48,7 +48,7 @@ export type ToolSearch = {
 
 /**
  * Finds a program on the PATH, or makes a private copy of Debian's or Ubuntu's own package in the user's cache
- * directory. That needs neither root nor an installation. Throws an AppError that gives the reason.
+ * directory. That needs neither root nor an installation. Throws an AppError with the reason.
  */
 export async function findTool(
   tool: Tool,
@@ -70,7 +70,7 @@ export async function findTool(
   return fresh
 }
 
-/** The first program of some names in the folders of a path. */
+/** The first existing program of some names in the folders of a path. */
 function commandOn(path: string, names: readonly string[]): string | undefined {
   const folders = path.split(delimiter).filter((folder) => folder !== '')
   return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((file) => existsSync(file))
@@ -80,7 +80,7 @@ function missing(name: string, why: string, cause?: unknown): AppError {
   return new AppError('internal_error', { message: `${name} is not on the PATH, and ${why}`, cause })
 }
 
-/** Unpacks the packages beside the shelf, and puts them there in one step. */
+/** Unpacks the packages beside the shelf, and moves them there in one step. */
 async function copyInto(shelf: string, tool: Tool): Promise<void> {
   const [name] = tool.programs
   await mkdir(dirname(shelf), { recursive: true, mode: 0o700 })
@@ -129,7 +129,7 @@ async function canStart({ command, env }: Binary): Promise<boolean> {
   )
 }
 
-/** Downloads and unpacks with its own state and lists, so that nothing of the system is locked or changed. */
+/** Downloads and unpacks with its own state and lists, so that no part of the system is locked or changed. */
 async function fetchPackages(packages: readonly string[], work: string): Promise<void> {
   const [lists, state, archives, tree] = ['lists', 'state', 'cache/archives/partial', 'tree'].map((name) =>
     join(work, name),
@@ -153,7 +153,7 @@ async function fetchPackages(packages: readonly string[], work: string): Promise
   for (const name of archivesHere) await run('dpkg-deb', ['-x', join(work, name), join(work, 'tree')], limits)
 }
 
-/** Libraries that packages depend on, by apt-cache's list, and that the system lacks. */
+/** Libraries that packages depend on, from apt-cache's list, and that the system lacks. */
 async function missingLibraries(depends: string): Promise<string[]> {
   const status = await readFile('/var/lib/dpkg/status', 'utf8').catch(() => '')
   const installed = new Set(

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 
 /**
  * Runs `"$@"` and holds it. Each line on standard input is a signal to pass on. The end of that input, which also comes
- * when our process is killed, stops the program by the signal in $1, and after $2 tenths of a second by KILL.
+ * when the launcher is killed, stops the program by the signal in $1, and after $2 tenths of a second by KILL.
  */
 const HOLDER = `
 eof="$1"; patience="$2"; shift 2
@@ -38,15 +38,15 @@ export type HeldOptions = {
   readonly env: NodeJS.ProcessEnv
   /** The program's output is appended to this file, which is made with mode 0600. */
   readonly logFile: string
-  /** The signal that ends the program when our process is gone. */
+  /** The signal that ends the program when the launcher is gone. */
   readonly orphanSignal: SignalName
-  /** The user and group to run as. Ours when absent. */
+  /** The user and group to run as. By default those of the launcher. */
   readonly uid?: number
 }
 
 export type SignalName = 'TERM' | 'INT' | 'QUIT' | 'KILL'
 
-/** A child that cannot outlive us. */
+/** A child that ends with the launcher. */
 export type HeldProcess = {
   /** The id of the program itself, not of the shell that holds it. */
   readonly pid: number
@@ -59,7 +59,7 @@ export type HeldProcess = {
 
 export type StopStep = { readonly signal: SignalName; readonly waitMs: number }
 
-/** Starts a program in its own process group. A shell ends it when the pipe from us closes. */
+/** Starts a program in its own process group. A shell ends the program when the pipe from the launcher closes. */
 export async function startHeld(options: HeldOptions): Promise<HeldProcess> {
   const log = openSync(options.logFile, 'a', 0o600)
   const patience = String(ORPHAN_PATIENCE_MS / 100)
@@ -104,7 +104,7 @@ async function stopInSteps(
   return exited
 }
 
-/** The value, or undefined when it takes longer. */
+/** The value, or undefined when the promise takes longer. */
 async function within<Value>(promise: Promise<Value>, limitMs: number): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -4,24 +4,24 @@ import { AppError } from '#shared/errors.ts'
 
 export type Address = { readonly host: string; readonly port: number }
 
-/** An address that no other claiming program takes, until it is released or our process ends. */
+/** An address that no other claiming program takes, until its release or the end of this process. */
 export type Claim = Address & { readonly release: () => void }
 
 export type PortRange = { readonly first: number; readonly last: number }
 
 const LOOPBACK = '127.0.0.1'
-/** Linux' file with the range of ports that it gives to outgoing connections and to listeners on port 0. */
+/** Linux' file with the range of ports for outgoing connections and for listeners on port 0. */
 const KERNEL_RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range'
 /** Known services use the ports below by habit. */
 const LOWEST = 10_000
 const HIGHEST = 65_535
 /** A smaller range is not worth searching. */
 const LEAST_ROOM = 1_000
-/** The range for a kernel that does not tell its own, or that gives away nearly every port. */
+/** The range for a kernel that does not report its own, or that assigns nearly every port. */
 export const FALLBACK_RANGE: PortRange = { first: 20_000, last: 31_999 }
 const MAX_PORTS_TRIED = 500
 
-/** The ports that the kernel does not give away. A free one stays free until somebody names it. */
+/** The ports that the kernel does not assign. A free one stays free until a program names it. */
 export function namedPorts(kernelRange = readKernelRange()): PortRange {
   const given = /^(\d+)\s+(\d+)/.exec(kernelRange)
   if (!given) return FALLBACK_RANGE
@@ -39,10 +39,10 @@ function readKernelRange(): string {
   }
 }
 
-/** Asked for the port before each try to listen. */
+/** Called for the port before each try to listen. */
 export type PortOf = () => Promise<number>
 
-/** The port that the caller gives, or else one that is claimed until it is released. */
+/** The port from the caller, or a port that is claimed until its release. */
 export async function portFor(say: PortOf | undefined): Promise<Pick<Claim, 'port' | 'release'>> {
   return say === undefined ? claimPort() : { port: await say(), release: () => undefined }
 }
@@ -59,8 +59,8 @@ export async function claimPort(host = LOOPBACK): Promise<Claim> {
 
 /** Claims one address. Undefined when another process has claimed it or listens there. */
 export async function claimAddress({ host, port }: Address): Promise<Claim | undefined> {
-  // An abstract name in the kernel needs no file and goes with its process. The second claimer must not even try the
-  // port, because a child of the first may be about to listen there.
+  // An abstract name in the kernel needs no file and disappears with its process. The second claimer must not even try
+  // the port, because a child of the first may be about to listen there.
   const mark = createServer()
   const outcome = await listen(mark, { path: `\0inference-marketplace ${host}:${port}` })
   if (outcome === 'EADDRINUSE') return undefined
@@ -79,7 +79,7 @@ export async function isPortFree(port: number, host = LOOPBACK): Promise<boolean
   return true
 }
 
-/** Listens, or answers the code of the error. */
+/** Listens. Returns the code of an error. */
 function listen(
   server: ReturnType<typeof createServer>,
   where: { path: string } | { port: number; host: string },
@@ -90,7 +90,7 @@ function listen(
   })
 }
 
-/** Sends a text to a port and answers the first bytes of its reply. Undefined when none came in time. */
+/** Sends a text to a port and returns the first bytes of its reply. Undefined when none came in time. */
 export async function askPort(port: number, text: string, limitMs = 1_000): Promise<string | undefined> {
   const socket = connect({ port, host: LOOPBACK })
   try {

@@ -17,14 +17,15 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 
-/** The user that PostgreSQL runs as when we are root, because it refuses root. It is `nobody` on every system. */
+/** The user that PostgreSQL runs as under root, because it refuses root. It is `nobody` on every system. */
 export const UNPRIVILEGED_UID = 65_534
 
 const SymlinksSchema = z.array(z.object({ source: z.string(), target: z.string() }))
 const VersionSchema = z.object({ version: z.string() })
 
 /**
- * Finds the folder with `bin/`, `lib/` and `share/` of real PostgreSQL that `uid` can run. An undefined `uid` is ours.
+ * Finds the folder with `bin/`, `lib/` and `share/` of real PostgreSQL that `uid` can run. An undefined `uid` means the
+ * present user.
  */
 export function findPostgresBinaries(uid: number | undefined): string {
   const native = nativeFolder()
@@ -43,7 +44,7 @@ function nativeFolder(): string {
   }
 }
 
-/** Makes the links that the package lists. Its install script makes them only where scripts may run. */
+/** Creates the links that the package lists. Its install script creates them only where scripts may run. */
 function linkLibraries(native: string): void {
   const root = dirname(native)
   const links = SymlinksSchema.parse(JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')))
@@ -53,7 +54,7 @@ function linkLibraries(native: string): void {
     try {
       symlinkSync(basename(source), path)
     } catch (error) {
-      // A second launcher made it at the same moment.
+      // A second launcher created the link at the same moment.
       if (!existsSync(path)) throw error
     }
   }
@@ -64,7 +65,7 @@ function canRun(native: string, uid: number): boolean {
   return run.status === 0
 }
 
-/** Copies a tree that lies under a private directory into a folder that only root could have made. */
+/** Copies a tree from a private directory into a folder that only root could have created. */
 function copyWithinReach(native: string, uid: number): string {
   const { version } = VersionSchema.parse(JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')))
   const shelf = existsSync('/var/tmp') ? '/var/tmp' : tmpdir()
@@ -77,7 +78,7 @@ function copyWithinReach(native: string, uid: number): string {
   try {
     if (!existsSync(copy)) renameSync(fresh, copy)
   } catch {
-    // A second launcher was faster, or a different user holds the place. The fresh copy serves as well.
+    // A second launcher was faster, or a different user owns the place. The new copy serves as well.
   }
   if (isOwnAndClosed(copy) && canRun(copy, uid)) {
     rmSync(fresh, { recursive: true, force: true })
@@ -91,7 +92,7 @@ function isOwnAndClosed(path: string): boolean {
   return stat?.isDirectory() === true && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0
 }
 
-/** Makes a folder that only `uid` can enter. */
+/** Creates a folder that only `uid` can enter. */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   chmodSync(path, 0o700)

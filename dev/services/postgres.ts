@@ -13,7 +13,7 @@ import { waitUntil } from './wait-until.ts'
 const DATABASE = 'market'
 const USER = 'market'
 const START_LIMIT_MS = 30_000
-/** Tries to start. Another program may take a port between our look and our server's start. */
+/** Tries to start. Another program may take a port between the check and the server's start. */
 const MAX_START_TRIES = 3
 /** The longest time for which the server of a killed run may be closing down in the same folder. */
 const PREDECESSOR_LIMIT_MS = 10_000
@@ -22,13 +22,13 @@ const PREDECESSOR_LIMIT_MS = 10_000
 export type Service = {
   readonly url: string
   readonly pid: number
-  /** The exit code, whenever it ends. */
+  /** Resolves with the exit code when the server ends. */
   readonly exited: Promise<number>
   readonly stop: () => Promise<void>
 }
 
 export type PostgresOptions = {
-  /** Made on the first start. The password is kept beside it in `{dataDir}.password`, mode 0600. */
+  /** Created on the first start. The password is stored beside it in `{dataDir}.password`, mode 0600. */
   readonly dataDir: string
   /** Server settings: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export type PostgresOptions = {
 
 /**
  * Starts a real PostgreSQL of the npm package on a loopback port, with an empty UTF-8 database `market`. It stops at
- * `stop` or when our process ends in any way, and can start again on the same folder. Root runs it as `nobody`.
+ * `stop`, or when the launcher ends in any way, and can start again on the same folder. Under root it runs as `nobody`.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Service> {
   const uid = process.getuid?.() === 0 ? UNPRIVILEGED_UID : undefined

@@ -11,15 +11,15 @@ import { waitUntil } from './wait-until.ts'
 const START_LIMIT_MS = 30_000
 /**
  * The size from which the log is rewritten. A gate writes often to few records, so a small log would double, and be
- * rewritten, every few seconds under load. 256 MB are read in again in about two seconds.
+ * rewritten, every few seconds under load. 256 MB are loaded in about two seconds.
  */
 const REWRITE_FROM = '256mb'
 /**
- * Up to this size a hold with its usage event stays one compact record. Redis' own limit of 64 bytes would make it a
- * table.
+ * Up to this size a hold with its usage event stays one compact record. Redis' own limit of 64 bytes would turn it into
+ * a table.
  */
 const COMPACT_FIELD_BYTES = '4096'
-/** Tries to start. Another program may take a port between our look and our server's start. */
+/** Tries to start. Another program may take a port between the check and the server's start. */
 const MAX_START_TRIES = 3
 
 export type RedisOptions = {
@@ -29,14 +29,14 @@ export type RedisOptions = {
   /** Further settings: `{ 'cluster-enabled': 'yes' }`. */
   readonly extraConfig?: Readonly<Record<string, string>>
   readonly logFile?: string
-  /** Picks a port of its own when absent. */
+  /** Picks a port when absent. */
   readonly port?: PortOf
   readonly log?: (line: string) => void
 }
 
 /**
- * Starts a real Redis on a loopback port. It stops at `stop` or when our process ends in any way. With `appendOnly` it
- * can start again with its data.
+ * Starts a real Redis on a loopback port. It stops at `stop`, or when the launcher ends in any way. With `appendOnly`
+ * it can start again with its data.
  */
 export async function startRedis(options: RedisOptions): Promise<Service> {
   const binary = await findRedisServer(options.log ?? (() => undefined))
@@ -57,8 +57,8 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
       isOver = true
       release()
     })
-    // A foreign server may have taken this port first. Ours answers with its own process id, and that nothing is left
-    // to load.
+    // A foreign server may have taken this port first. The launcher's server answers with its own process id, and that
+    // it has loaded its data.
     const isReady = async () => isOwn(held.pid, await askPort(port, 'PING\r\nINFO server\r\n'))
     if (await waitUntil(isReady, { limitMs: START_LIMIT_MS, everyMs: 20 }, () => isOver)) {
       const stop = async () => {
@@ -75,7 +75,7 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
   throw new AppError('internal_error', { message: `Redis did not start: ${tail}` })
 }
 
-/** True when the answer comes from a server that runs as this process and takes commands. */
+/** True when the answer comes from a server that runs as this process and accepts commands. */
 function isOwn(pid: number, answer: string | undefined): boolean {
   return answer?.startsWith('+PONG') === true && answer.includes(`process_id:${pid}\r`)
 }

@@ -12,7 +12,7 @@ export const STRACE: Tool = { programs: ['strace'], packages: ['strace'], shelf:
 /** wrk, which drives loads. */
 export const WRK: Tool = { programs: ['wrk'], packages: ['wrk'], shelf: 'wrk' }
 
-/** nginx, beside which large answers are measured. */
+/** nginx, with which large answers are compared. */
 export const NGINX: Tool = {
   programs: ['nginx'],
   packages: ['nginx'],

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export type WaitLimits = { readonly limitMs: number; readonly everyMs: number }
 
-/** Asks until the answer is true. False when the limit has passed or `isOver` answers true. */
+/** Polls until the answer is true. False when the limit has passed or `isOver` returns true. */
 export async function waitUntil(
   isTrue: () => Promise<boolean>,
   patience: WaitLimits,

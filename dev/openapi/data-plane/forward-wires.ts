@@ -3,7 +3,7 @@ import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS } from './route.ts'
 
 const METHODS = ['get', 'post', 'put'] as const
-/** The provider's own request and answer, as they are. */
+/** The provider's own request and answer, unchanged. */
 const Anything = z.unknown().describe("The provider's own, as it is.")
 const forwarded = { envelope: 'v1', access: 'buyer', isPaid: true, isForwarded: true, refusals: CALL_REFUSALS } as const
 
@@ -12,7 +12,7 @@ const RESOURCE_CALL =
   "and what they cost, the market's capabilities say. A provider that takes its target in `x-target-url` has no path. " +
   '`X-MKT-Require` names traits that the account must claim. A repeat is a second call, also under the same `Idempotency-Key`.'
 
-/** Calls to a provider on lent keys, in the methods that are forwarded. */
+/** Calls to a provider on lent keys, in the forwarded methods. */
 function resourceRoutes(path: string, more: Pick<DataRoute, 'tag' | 'summary' | 'takesFloor'>): readonly DataRoute[] {
   return METHODS.map((method) => ({
     // A job whose key was destroyed is gone.

@@ -6,7 +6,7 @@ import { RESOURCE_READS } from './resource-reads.ts'
 import type { DataRoute } from './route.ts'
 import { TEXT_ROUTES } from './text-wires.ts'
 
-/** Every path of the data plane; a test holds them against its rows. */
+/** Every path of the data plane. A test compares them with its rows. */
 export const DATA_ROUTES: readonly DataRoute[] = [
   ...TEXT_ROUTES,
   ...IMAGE_ROUTES,

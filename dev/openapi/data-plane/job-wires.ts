@@ -72,7 +72,7 @@ const JobUsage = Cost.extend({ seconds: z.number() })
 /** The products of the jobs. */
 const THINGS = { Video: 'A film', Music: 'A piece of music' } as const
 
-/** A job of ours in the answer to its submit, and as it is shown later. `object` is its kind. */
+/** A job in the answer to its submit, and in later answers. `object` is its kind. */
 function jobOf(object: string, name: 'Video' | 'Music') {
   const head = z.object({
     id: z.string(),

@@ -59,7 +59,7 @@ const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const
 const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_REFUSALS } as const
 const once = { examples: { whole: {} } }
-/** A read that may stand below a floor, as calls do. */
+/** A read that may be below a floor, like calls. */
 const floored = { ...open, takesFloor: true } as const
 const compat = { ...keyed, envelope: 'messages', tag: 'Messages', takesFloor: true } as const
 const listAnswer = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
@@ -71,7 +71,7 @@ const ModelPage = z.object({
 })
 const Numeral = z.string().describe('A number.').optional()
 const Words = z.string().describe('Words, parted by commas.').optional()
-/** The members of a list's query that are heeded. Others of OpenRouter's are ignored and named in a header. */
+/** The members of a list's query that have an effect. Others of OpenRouter's are ignored and named in a header. */
 const Filters = z.object({
   available: z
     .enum(['true', 'false'])

@@ -9,7 +9,7 @@ const Price = z.string().describe('USD a unit, as a decimal.')
 export const Names = z.array(z.string())
 
 export const Architecture = z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names })
-/** The least that a request is billed. */
+/** The least billed amount of a request. */
 export const Minimums = {
   minimum_seconds: z.number().optional().describe('The least time that a request is billed, in seconds.'),
   minimum_characters: Count.optional().describe('The fewest characters that a request is billed.'),
@@ -36,7 +36,7 @@ const OwnPrices = z.object({
   second_4k: Price.optional(),
   ...Minimums,
 })
-/** The conditions of prices; all that are named hold. */
+/** The conditions of prices. All named conditions must hold. */
 export const Conditions = z.object({
   min_prompt_tokens: Count.optional().describe('The whole prompt has more tokens than this, cached ones included.'),
   service_tier: z.enum(SERVICE_TIERS).optional().describe('The tier that served the call.'),
@@ -119,7 +119,7 @@ export const Credits = z
     description: 'Credits that were bought and used, in US dollars, as OpenRouter’s clients read them.',
   })
 
-/** The members that a maker of pictures takes. */
+/** The members that a maker of pictures accepts. */
 const Capabilities = {
   supported_parameters: z.record(
     z.string(),

@@ -9,7 +9,7 @@ import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 
 const TokenDollars = z.number().describe('USD of a million tokens of pictures or sound.')
 
-/** US dollars of one unit, where media are sold by it. */
+/** US dollars per unit, where media are sold by the unit. */
 const PriceOfUnits = {
   image: Dollars.optional(),
   image_2k: Dollars.optional(),
@@ -160,7 +160,7 @@ const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const
 const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_REFUSALS } as const
 const once = { examples: { whole: {} } }
-/** A read that may stand below a floor, as calls do. */
+/** A read that may be below a floor, like calls. */
 const floored = { ...open, takesFloor: true } as const
 /** Each plane adds the state of its own parts. */
 const state = json(z.looseObject({ status: z.string() }))

@@ -10,26 +10,26 @@ export type DataRoute = {
   readonly description: string
   readonly envelope: 'v1' | 'messages'
   readonly access: 'public' | 'buyer'
-  /** True for a sold call. Its answer tells its route and its cost. */
+  /** True for a sold call. Its answer has its route and its cost. */
   readonly isPaid?: boolean
   /** True for the submit of a long job, which wallets pay for by x402's `exact` or by MPP. */
   readonly takesExact?: boolean
   /** True for a call whose request and answer are a provider's own. */
   readonly isForwarded?: boolean
-  /** True when the path may hold a whole number of percent, the floor of the discount. */
+  /** True when the path may contain a whole number of percent, the floor of the discount. */
   readonly takesFloor?: boolean
-  /** A floor that the example's model meets, where that is not the usual one. */
+  /** A floor that the example's model meets, where it differs from the usual one. */
   readonly floorExample?: number
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly isForm?: boolean
   /** True when the body may be a form as well as JSON. */
   readonly isFormToo?: boolean
-  /** The status of a good answer; 200 unless given. */
+  /** The status of a successful answer. 200 by default. */
   readonly status?: 200 | 202 | 302
-  /** The bodies of a good answer by media type. */
+  /** The bodies of a successful answer by media type. */
   readonly answers: Readonly<Record<string, z.ZodType>>
-  /** Bodies, or queries of a read, by name. A test sends them as they are. */
+  /** Bodies, or queries of a read, by name. A test sends them unchanged. */
   readonly examples?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** The path's variables in the examples, where a test does not have them from an earlier answer. */
   readonly variables?: Readonly<Record<string, string>>

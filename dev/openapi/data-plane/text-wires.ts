@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
-/** Limits and ranges that the wires check. Unknown members go on to the provider. */
+/** Limits and ranges that the wires check. Unknown members are forwarded to the provider. */
 const Sampling = z.object({
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),

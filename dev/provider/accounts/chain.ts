@@ -4,7 +4,7 @@ import type { AccountCall } from './account-call.ts'
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
 const TIMEOUT_MS = 10_000
 
-/** A provider of chain reads. The development chain stands for every network. */
+/** A provider of chain reads. The development chain plays every network. */
 export async function serveChain({ method, path, headers, bytes, chainUrl }: AccountCall, reply: Reply): Promise<void> {
   if (!GOOD_KEY.test(headers.authorization ?? '')) return reply.json(401, { error: 'Must be authenticated!' })
   if (method === 'GET' && path === '/chain/account') return reply.json(200, { plan: 'growth' })

@@ -35,7 +35,7 @@ export function isProviderHCall({ path, headers }: Pick<AccountCall, 'path' | 'h
   return KEY.test(headers.authorization ?? '') && !path.startsWith('/v1/')
 }
 
-/** Provider H: models that are run at once on one host, and through a queue on the other. */
+/** Provider H: models that run at once on one host, and through a queue on the other. */
 export function serveProviderH(call: AccountCall, reply: Reply): void {
   const { method, path, headers, isQueue } = call
   if (!GOOD_KEY.test(headers.authorization ?? '')) reply.json(401, { detail: 'Cannot access application.' })
@@ -54,7 +54,7 @@ function run({ body, path, origin }: AccountCall, reply: Reply): void {
 
 function submit({ body, path, headers, jobs, origin }: AccountCall, reply: Reply): void {
   const wish = Run.safeParse(body)
-  // A run without a prompt fails, as soon as the model reads it.
+  // A run without a prompt fails as soon as the model reads it.
   const model = wish.success ? 'job' : 'job-failing'
   const [prompt, seconds] = wish.success ? [wish.data.prompt, wish.data.duration] : ['', 1]
   const callFacts = { body, path, key: headers.authorization }

@@ -6,11 +6,11 @@ const BY_NAME = /^\/social\/v2\/users\/by\/username\/([^/]+)$/
 const USERNAME = /^\w{1,15}$/
 const MIN_POSTS = 10
 const MAX_POSTS = 100
-/** The instant of the newest post, in Unix milliseconds, and the pause between posts. */
+/** The time of the newest post, in Unix milliseconds, and the pause between posts. */
 const NEWEST_AT = 1_750_000_000_000
 const PAUSE_MS = 60_000
 
-/** A provider of social reads. Its posts and people are made up; the same question has the same answer. */
+/** A provider of social reads. Its posts and people are invented; the same request has the same answer. */
 export function serveSocial({ method, path, query, headers }: AccountCall, reply: Reply): void {
   const [, name] = BY_NAME.exec(path) ?? []
   if (!GOOD_KEY.test(headers.authorization ?? '')) reply.json(401, problem('Unauthorized', 401))

@@ -15,7 +15,7 @@ const Body = z.looseObject({
 })
 type Input = z.infer<typeof Body>['input']
 
-/** Makes vectors from hashes, in the asked encoding. Undefined when the body is no request. */
+/** Makes vectors from hashes, in the requested encoding. Undefined when the body is not a request. */
 export function embed(body: unknown, act: string): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined

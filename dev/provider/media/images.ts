@@ -21,7 +21,7 @@ const Body = z.looseObject({
   response_format: z.enum(['url', 'b64_json', 'base64']).nullish(),
   stream: z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]).nullish(),
   partial_images: Count.nullish(),
-  /** Sides apart, as Together has them. */
+  /** Two separate sides, in Together's form. */
   width: z.number().int().positive().optional(),
   height: z.number().int().positive().optional(),
   images: z.array(z.object({ image_url: z.string() })).optional(),
@@ -32,10 +32,13 @@ const Body = z.looseObject({
 })
 type Body = z.infer<typeof Body>
 
-/** OpenAI's models of this family answer in bytes alone, and say what they used. */
+/** OpenAI's models of this family only send bytes, and report their usage. */
 const isByToken = (model: string) => model.includes('gpt-image')
 
-/** Draws pictures of the asked size, in events where a stream is asked for. Undefined when the body is no request. */
+/**
+ * Draws pictures of the requested size, in events where a stream is requested. Undefined when the body is not a
+ * request.
+ */
 export function draw(body: unknown, act: string, origin: string): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined
@@ -126,7 +129,7 @@ const ChatBody = z.looseObject({
 const IMAGE_TOKENS = 1_290
 const RATIO_SIDE = 1_024
 
-/** A chat's answer with a picture, whole or as the data of events, for a request that asks for one. Undefined for any other. */
+/** A chat's answer with a picture, whole or as the data of events, for a request for one. Undefined for any other. */
 export function drawInChat(body: unknown): { readonly whole: object; readonly events: readonly string[] } | undefined {
   const request = ChatBody.safeParse(body).data
   if (request === undefined || !request.modalities.includes('image')) return undefined

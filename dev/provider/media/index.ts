@@ -23,7 +23,7 @@ const MISSING: Readonly<Record<string, string>> = {
   '/v1/images/edits': 'prompt',
 }
 
-/** True when the path asks for embeddings, audio or pictures. */
+/** True for paths of embeddings, audio or pictures. */
 export function isMediaPath(path: string): boolean {
   return Object.hasOwn(ANSWERS, path)
 }
@@ -41,7 +41,7 @@ export async function serveMedia({ path, body, model, origin }: MediaRequest, re
   const act = actOf(model)
   const answer = ANSWERS[path]?.(body, act, origin)
   if (answer !== undefined) return sendMedia(reply, act, answer)
-  // The member without which none of these is a request, in the words that OpenAI has for it.
+  // The required member of each of these requests, under OpenAI's name.
   const missing = MISSING[path] ?? 'model'
   const { error } = errorBody(`Missing required parameter: '${missing}'.`, 'invalid_request_error', null)
   reply.json(400, { error: { ...error, param: missing } })

@@ -9,7 +9,7 @@ const SILENCE_MS = 90_000
 const DRIP_MS = 1_000
 const DRIPS = 8
 
-/** An answer that is no chat: its bytes, and those of an empty answer. */
+/** An answer outside chat: its bytes, and those of an empty answer. */
 export type MediaAnswer = { readonly contentType: string; readonly bytes: Buffer; readonly empty: Buffer }
 
 /** Behaviours that answer without reading the request. */
@@ -31,7 +31,7 @@ const ASKED_NOTHING: ReadonlySet<string> = new Set([
   'gzip-bomb',
 ])
 
-/** The behaviour of a model: the name behind `sandbox/`, or an empty text for one that behaves well. */
+/** The behaviour of a model: the name after `sandbox/`, or an empty text for a working model. */
 export function actOf(model: string): string {
   return model.startsWith(`${SANDBOX_LAB}/`) ? model.slice(SANDBOX_LAB.length + 1) : ''
 }
@@ -85,7 +85,7 @@ function piecesOf(bytes: Buffer): readonly Buffer[] {
   )
 }
 
-/** A call whose reply alone has a meaning. */
+/** A call of which only the reply is used. */
 function blankCall(reply: Reply): SampleCall {
   const request = readChatRequest({ model: 'none', messages: [{ role: 'user', content: 'nothing' }] })
   if (request === undefined) throw new Error('a blank request is a chat request')

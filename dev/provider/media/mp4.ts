@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 
-/** Units of the clocks of a video, a second. */
+/** Units of a video's clocks, per second. */
 const TIMESCALE = 1_000
 const MACROBLOCK = 16
-/** The level whose limits fit 4K at a frame a second (H.264, table A-1). */
+/** The level whose limits fit 4K at a frame per second (H.264, table A-1). */
 const LEVEL = 51
 const BASELINE = 66
 
 /**
- * A film of one colour that follows from a text: H.264 in MP4, a picture a second, in the size that was asked for. The
+ * A film of one colour that is derived from a text: H.264 in MP4, a picture per second, in the requested size. The
  * first macroblock of a picture is raw samples, and all others repeat their neighbours, so a film is a few kilobytes.
  */
 export function mp4Film(
@@ -25,7 +25,7 @@ export function mp4Film(
   const head = box('ftyp', Buffer.from('isom'), uint32(512), Buffer.from('isomiso2avc1mp41'))
   const movieAt = (offset: number) =>
     movie({ width, height, seconds, count, sampleBytes: sample.length, offset, ...sets })
-  // The place of the data does not change the length of the box that names it.
+  // The offset of the data does not change the length of the box that names it.
   const offset = head.length + movieAt(0).length + 8
   return Buffer.concat([head, movieAt(offset), box('mdat', ...Array.from({ length: count }, () => sample))])
 }
@@ -48,7 +48,7 @@ function bits() {
       text += '0'.repeat((8 - (text.length % 8)) % 8)
       return writer
     },
-    /** The bytes, behind a stop bit where the unit ends here. */
+    /** The bytes, after a stop bit where the unit ends here. */
     end() {
       text += '1'
       writer.align()
@@ -74,7 +74,7 @@ function unit(type: number, content: Buffer): Buffer {
   return Buffer.from(escaped)
 }
 
-/** The size of the pictures, with what the last macroblocks have too much cut off (clause 7.3.2.1.1). */
+/** The size of the pictures, with the surplus of the last macroblocks cut off (clause 7.3.2.1.1). */
 function sequenceSet(width: number, height: number): Buffer {
   const columns = Math.ceil(width / MACROBLOCK)
   const rows = Math.ceil(height / MACROBLOCK)
@@ -92,7 +92,7 @@ function sequenceSet(width: number, height: number): Buffer {
   return unit(0x67, set.end())
 }
 
-/** Pictures of one slice group in CAVLC, whose slices say that nothing is smoothed (clause 7.3.2.2). */
+/** Pictures of one slice group in CAVLC, whose slices switch the deblocking filter off (clause 7.3.2.2). */
 function pictureSet(): Buffer {
   const set = bits().ue(0).ue(0).put(0, 1).put(0, 1).ue(0).ue(0).ue(0).put(0, 1).put(0, 2)
   return unit(0x68, set.ue(0).ue(0).ue(0).put(1, 1).put(0, 1).put(0, 1).end())
@@ -204,7 +204,7 @@ function samples({ width, height, seconds, count, sampleBytes, offset, sps, pps 
   )
 }
 
-/** No turn and no scale. */
+/** No rotation and no scaling. */
 const MATRIX = Buffer.concat([65_536, 0, 0, 0, 65_536, 0, 0, 0, 0x4000_0000].map((value) => uint32(value)))
 
 function box(type: string, ...parts: readonly Buffer[]): Buffer {

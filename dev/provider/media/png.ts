@@ -6,7 +6,7 @@ const COLOURS = 16
 const DEPTH = 8
 const PALETTE = 3
 
-/** A PNG of colour bands that follow from a text. The same text gives the same picture. */
+/** A PNG of colour bands that are derived from a text. The same text gives the same picture. */
 export function pngOf(text: string, width: number, height: number): Buffer {
   const seed = createHash('sha512').update(text).digest()
   const head = Buffer.alloc(13)

@@ -1,9 +1,9 @@
-/** Samples a second of the sounds made here, each of 16 bits, in one channel. */
+/** Samples per second of these sounds, each of 16 bits, in one channel. */
 const SAMPLE_RATE = 8_000
 const WAV_HEADER_BYTES = 44
 const TONE_HERTZ = 440
 
-/** A second-exact tone in WAV. */
+/** A tone in WAV with an exact length in seconds. */
 export function wavTone(seconds: number): Buffer {
   const samples = pcmTone(seconds)
   const head = Buffer.alloc(WAV_HEADER_BYTES)
@@ -33,14 +33,14 @@ export function pcmTone(seconds: number): Buffer {
 const MP3_FRAME_BYTES = 417
 const MP3_FRAME_SECONDS = 1_152 / 44_100
 
-/** Silence in MP3: frames of 128 kilobits a second. */
+/** Silence in MP3: frames of 128 kilobits per second. */
 export function mp3Silence(seconds: number): Buffer {
   const frame = Buffer.alloc(MP3_FRAME_BYTES)
   frame.writeUInt32BE(0xff_fb_90_00, 0)
   return Buffer.concat(Array.from({ length: Math.max(2, Math.round(seconds / MP3_FRAME_SECONDS)) }, () => frame))
 }
 
-/** The length of a file in seconds: exact for WAV, by a rule of thumb for everything else. */
+/** The length of a file in seconds: exact for WAV, estimated for other formats. */
 export function secondsOf(bytes: Buffer): number {
   const isWav = bytes.toString('latin1', 0, 4) === 'RIFF'
   return isWav ? (bytes.length - WAV_HEADER_BYTES) / bytes.readUInt32LE(28) : bytes.length / 16_000

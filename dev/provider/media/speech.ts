@@ -22,7 +22,7 @@ const TYPES = {
   pcm: 'audio/pcm',
 } as const
 
-/** Makes a sound as long as the spoken text. Undefined when the body is no request. */
+/** Makes a sound as long as the spoken text. Undefined when the body is not a request. */
 export function makeSpeech(body: unknown): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined

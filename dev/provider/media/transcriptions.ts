@@ -7,7 +7,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 const TOKENS_A_SECOND = 10
 const STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
-/** Members of a segment without which clients of OpenAI read none. */
+/** Members that OpenAI's clients require in a segment. */
 const SEGMENT = { tokens: [50_364], temperature: 0, avg_logprob: -0.3, compression_ratio: 0.9, no_speech_prob: 0.01 }
 
 /** A received form: its fields, repeated ones as a list, and its file. */
@@ -21,7 +21,7 @@ export const TranscriptionForm = z.looseObject({
 
 type Form = z.infer<typeof TranscriptionForm>
 
-/** Reads a form with the platform's own parser. Undefined when the body is none. */
+/** Reads a form with the platform's own parser. Undefined when the body is not a form. */
 export async function readForm(contentType: string, bytes: Buffer): Promise<Record<string, unknown> | undefined> {
   try {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
@@ -44,7 +44,7 @@ export async function readForm(contentType: string, bytes: Buffer): Promise<Reco
   }
 }
 
-/** Makes a transcript that names its sources. Undefined when the form is no request. */
+/** Makes a transcript that names its sources. Undefined when the form is not a request. */
 export function transcribe(form: unknown, act: string): MediaAnswer | undefined {
   const request = TranscriptionForm.safeParse(form).data
   if (request === undefined) return undefined

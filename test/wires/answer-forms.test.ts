@@ -64,18 +64,21 @@ const FORMS = [
 ] as const
 
 describe.each(WIRE_NAMES)('the form of an answer on the %s wire', (wire) => {
-  it.each(FORMS)('a seller of %s sends %s: it comes as it was asked for', (apiFormat, _name, isStreamed, bytes) => {
-    const plan = buildPlan({ offer: offerOf({ apiFormat }) })
-    const size = Buffer.byteLength(bytes)
-    for (let cut = 0; cut < size; cut += 7) {
-      const { text, calls, reason } = hearOnWire(wire, isStreamed, bytes, { plan, cuts: [cut] })
-      expect({ text, calls: calls.map((call) => ({ ...call, input: JSON.parse(call.input) })), reason }).toEqual({
-        text: 'Grüße\n🌍',
-        calls: [{ id: 'call_a', name: 'f', input: { a: 1 } }],
-        reason: REASON[wire],
-      })
-    }
-  })
+  it.each(FORMS)(
+    'a seller of %s sends %s: the buyer gets the requested form',
+    (apiFormat, _name, isStreamed, bytes) => {
+      const plan = buildPlan({ offer: offerOf({ apiFormat }) })
+      const size = Buffer.byteLength(bytes)
+      for (let cut = 0; cut < size; cut += 7) {
+        const { text, calls, reason } = hearOnWire(wire, isStreamed, bytes, { plan, cuts: [cut] })
+        expect({ text, calls: calls.map((call) => ({ ...call, input: JSON.parse(call.input) })), reason }).toEqual({
+          text: 'Grüße\n🌍',
+          calls: [{ id: 'call_a', name: 'f', input: { a: 1 } }],
+          reason: REASON[wire],
+        })
+      }
+    },
+  )
 })
 
 const ask = (isStreamed: boolean, rest: object = {}) =>
@@ -85,8 +88,8 @@ const ask = (isStreamed: boolean, rest: object = {}) =>
     ),
   )
 
-describe('an answer in another form than was asked for', () => {
-  it('is taken by its first byte, whatever its head says, and no page is', () => {
+describe('an answer in another form than requested', () => {
+  it('is recognised by its first byte, whatever its head says, and a web page is refused', () => {
     for (const isStreamed of [true, false]) {
       const { head } = ask(isStreamed).decoder(buildPlan())
       const types = ['application/json', 'text/event-stream; charset=utf-8', 'text/html', '']
@@ -141,7 +144,7 @@ describe('an answer in another form than was asked for', () => {
     expect([out.includes('Grüße'), decoder.isDone(), decoder.contentPieces() > 0]).toEqual([true, true, true])
   })
 
-  it('delivers nothing of a stream for an object that breaks off', () => {
+  it('delivers no part of a stream for an object when the stream breaks off', () => {
     for (const plan of [buildPlan(), buildPlan({ offer: offerOf({ apiFormat: 'messages' }) })]) {
       const bytes = plan.offer.apiFormat === 'openai' ? EVENTS : MESSAGE_EVENTS
       const decoder = ask(false).decoder(plan)
@@ -220,11 +223,11 @@ describe.each(WIRE_NAMES)('content in parts on the %s wire', (wire) => {
   ])('is text, and thoughts are thoughts, streamed %s', (isStreamed, bytes) => {
     const { text, thought } = hearOnWire(wire, isStreamed, bytes)
     expect(text).toBe('ab')
-    // Thoughts that nobody has signed are not shown on the messages wire.
+    // Unsigned thoughts are not shown on the messages wire.
     expect(thought).toBe(wire === 'messages' ? '' : 'hm')
   })
 
-  it('is a refusal where it says so', () => {
+  it('is a refusal where its text is one', () => {
     const message = { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] }
     const body = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] })
     const { turn } = hearOnWire(wire, false, body)

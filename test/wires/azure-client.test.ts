@@ -15,7 +15,7 @@ const ENDPOINT = 'https://acme.openai.azure.com'
 const KEY = 'key-of-the-resource'
 const deploymentName = fc.stringMatching(/^[A-Za-z0-9][\w.-]{0,20}$/)
 
-/** A plan for the seller of a deployment, whose model takes every member. */
+/** A plan for the seller of a deployment, whose model accepts every member. */
 function planFor(deployment: string): ModelPlan {
   const offer = offerOf({
     apiFormat: 'azuredeployments',
@@ -41,7 +41,7 @@ async function sentByClient(deployment: string, given: Talk): Promise<Sent> {
   const client = new AzureOpenAI({ endpoint: ENDPOINT, apiKey: KEY, apiVersion: VERSION, deployment, fetch: record })
   const { stream, ...asked } = { ...asChat(deployment, given), ...streamMembers(given) }
   await client.chat.completions.create({ ...asked, stream } as never)
-  if (sent === undefined) throw new Error('nothing was sent')
+  if (sent === undefined) throw new Error('no request was sent')
   return sent
 }
 
@@ -52,7 +52,7 @@ function streamMembers({ isStreamed }: Talk) {
     : { stream: undefined, stream_options: undefined }
 }
 
-it('a conversation is sent to a deployment of Azure as Azure’s own client sends it', async () => {
+it('a conversation is sent to a deployment of Azure like by Azure’s own client', async () => {
   const property = fc.asyncProperty(talk, deploymentName, async (given, deployment) => {
     const plan = planFor(deployment)
     const { path, body } = chat.read(buildRaw(JSON.stringify(asChat('gpt-5-mini', given)))).encode(plan)

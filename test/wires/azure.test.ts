@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-/** The answer of the resource to a request of a protocol, sent as the planes send it. */
+/** The answer of the resource to a request of a protocol, sent like the planes send it. */
 async function sent(apiFormat: ProtocolName, path: string, body: string, key = KEY) {
   const headers: string[] = ['content-type', 'application/json']
   const request = { method: 'POST', host: 'acme.openai.azure.com', path, body, at: 0 }
@@ -67,7 +67,7 @@ async function ask(apiFormat: ProtocolName, wire: WireName, isStreamed: boolean,
 }
 
 describe('the name of a deployment', () => {
-  it.each(['..', '.', '../../x', 'a/./b', '..?api-version=2024-10-21'])('is no way to another path: %s', (name) => {
+  it.each(['..', '.', '../../x', 'a/./b', '..?api-version=2024-10-21'])('leads to no other path: %s', (name) => {
     expect(ModelName.safeParse(name).success).toBe(false)
   })
 
@@ -116,7 +116,7 @@ describe('the client of Azure at a deployment', () => {
     const ask = () => client().chat.completions.create({ model: 'my-deployment', messages: said, tools })
     const { message } = (await ask()).choices[0] ?? {}
     const [call] = message?.tool_calls ?? []
-    if (message === undefined || call === undefined) throw new Error('no call was made')
+    if (message === undefined || call === undefined) throw new Error('the answer has no call')
     said.push(message, { role: 'tool', tool_call_id: call.id, content: 'Sunny.' })
     expect((await ask()).choices[0]?.message.content).toMatch(/./)
   })
@@ -133,7 +133,7 @@ describe('the client of Azure at a deployment', () => {
     expect((await azure.completions.create({ model, prompt: 'hi' })).choices).toHaveLength(1)
   })
 
-  it('is refused as Azure refuses', async () => {
+  it("is refused in Azure's form", async () => {
     await expect(client('no-such-deployment').chat.completions.create({ model: 'x', messages })).rejects.toMatchObject({
       status: 404,
       code: 'DeploymentNotFound',
@@ -175,7 +175,7 @@ describe('a seller of a deployment', () => {
     ['transcripts', transcriptions, form({}, 'file'), '/audio/transcriptions'],
     ['pictures', images, json({ prompt: 'A house.' }), '/images/generations'],
     ['edits of pictures', imageEdits, form({ prompt: 'A house.' }, 'image'), '/images/edits'],
-  ] as const)('is asked for %s under the deployment’s name, and hears its version', async (_, wire, raw, path) => {
+  ] as const)('receives %s under the deployment’s name, and its version', async (_, wire, raw, path) => {
     const offer = offerOf({
       apiFormat: 'azuredeployments',
       provider: 'azure',
@@ -200,21 +200,24 @@ describe('a seller of a deployment', () => {
     ['a#b', 'a%23b', '2025-04-01-preview'],
     ['a?api-version=2024-10-21&x=y', 'a%3Fapi-version%3D2024-10-21%26x%3Dy', '2025-04-01-preview'],
     ['a?api-version=2024-10-21', 'a', '2024-10-21'],
-  ])('is asked at no other path and with no more of a query than a version: %s', (providerModel, name, version) => {
-    const offer = offerOf({ apiFormat: 'azuredeployments', provider: 'azure', providerModel })
-    const ask = { ...WIRES.chat.ask, model: 'gpt-5-mini?api-version=1', messages: [{ role: 'user', content: 'hi' }] }
-    const { path } = WIRES.chat.wire.read(buildRaw(JSON.stringify(ask))).encode(buildPlan({ offer }))
-    expect(path).toBe(`/deployments/${name}/chat/completions?api-version=${version}`)
-  })
+  ])(
+    'receives requests at no other path and with no query member except a version: %s',
+    (providerModel, name, version) => {
+      const offer = offerOf({ apiFormat: 'azuredeployments', provider: 'azure', providerModel })
+      const ask = { ...WIRES.chat.ask, model: 'gpt-5-mini?api-version=1', messages: [{ role: 'user', content: 'hi' }] }
+      const { path } = WIRES.chat.wire.read(buildRaw(JSON.stringify(ask))).encode(buildPlan({ offer }))
+      expect(path).toBe(`/deployments/${name}/chat/completions?api-version=${version}`)
+    },
+  )
 
-  it('is probed for what its model is for', async () => {
+  it("is probed with a request of its model's kind", async () => {
     const place = {
       baseUrl: new URL(`${origin}/openai`),
       apiFormat: 'azuredeployments' as const,
       apiKey: new Secret(KEY),
     }
     const probes = createProviderProbe({ allowsLoopback: true }, systemClock, async () => {
-      throw new Error('no account')
+      throw new Error('there is no account')
     })
     for (const endpoint of ['chat', 'embeddings', 'speech', 'transcription', 'image', 'image-edit'] as const) {
       const asked = { ...place, endpoint, asksModel: 'any' as const }
@@ -238,7 +241,7 @@ describe.each(AZURE)('a seller of %s', (apiFormat) => {
     },
   )
 
-  it('refuses a filtered prompt as the buyer’s, and a key or a deployment as the seller’s', async () => {
+  it('blames the buyer for a filtered prompt, and the seller for a key or a deployment', async () => {
     const offer = buildMarketOffer({ apiFormat, provider: 'azure' })
     const judged = (status: number, text: string) => {
       const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }
@@ -263,7 +266,7 @@ describe.each(AZURE)('a seller of %s', (apiFormat) => {
   })
 })
 
-it('a deployment that answers on responses alone says so', async () => {
+it('a deployment that answers on responses alone reports that', async () => {
   const { path, body } = protocolOf({ apiFormat: 'azure' }).probe.request('gpt-5-codex')
   const { text, status } = await sent('azure', path, body)
   expect(status).toBe(400)

@@ -67,7 +67,7 @@ const TOOLS = ['get_weather', 'search', 'f-1'].map((name) => ({
   input_schema: { type: 'object' as const, properties: { a: { type: 'number' as const } } },
 }))
 
-/** A conversation as a buyer of the messages wire writes it. */
+/** A conversation of a buyer of the messages wire. */
 function asBuyer({ system, turns, last, temperature, stop, choice, isStreamed, isLong }: Talk): object {
   const mark = { cache_control: { type: 'ephemeral', ...(isLong && { ttl: '1h' }) } }
   return {
@@ -158,7 +158,7 @@ function asSdk({ system, turns, last, temperature, stop, choice, isLong }: Talk)
 }
 
 describe('a request for Bedrock', () => {
-  it('is what AWS’s SDK sends', async () => {
+  it('equals that of AWS’s SDK', async () => {
     const property = fc.asyncProperty(talk, async (given) => {
       const ours = messages.read(buildRaw(JSON.stringify(asBuyer(given)))).encode(bedrockPlan())
       const theirs = await sentBySdk(asSdk(given), given.isStreamed)
@@ -181,7 +181,7 @@ describe('a request for Bedrock', () => {
     expect(sent({}, bedrockPlan('../../a?b')).path).toBe('/model/..%2F..%2Fa%3Fb/converse')
   })
 
-  it('begins with the user, alternates, and has no text without a letter', () => {
+  it('begins with the user, alternates, and has no blank text', () => {
     const { json } = sent({
       messages: [
         { role: 'assistant', content: 'Hello.' },
@@ -196,7 +196,7 @@ describe('a request for Bedrock', () => {
     ])
   })
 
-  it('has ids in the protocol’s letters and length, the same for a call and its result, and none twice', () => {
+  it('has ids in the protocol’s alphabet and length, the same for a call and its result, and no id twice', () => {
     const ids = ['a.b', 'a:b', 'x'.repeat(65), `${'x'.repeat(65)}y`, 'fine_1']
     const calls = ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } }))
     const { json } = sent({
@@ -216,7 +216,7 @@ describe('a request for Bedrock', () => {
     expect(dataOf(json, 'messages', '2', 'content', '0', 'toolResult', 'content')).toEqual([{ text: '(no output)' }])
   })
 
-  it('has documents by names that the protocol takes, and a text beside them', () => {
+  it('names documents as the protocol requires, with a text beside them', () => {
     const file = (filename: string | undefined, type = 'application/pdf') => ({
       type: 'file',
       file: { ...(filename !== undefined && { filename }), file_data: `data:${type};base64,QUFB` },
@@ -234,7 +234,7 @@ describe('a request for Bedrock', () => {
     ])
   })
 
-  it('is refused with a picture by its address, and with one of an unknown kind', async () => {
+  it('is refused with a picture by URL, and with one of an unknown kind', async () => {
     const image = (url: string) => ({
       messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
     })
@@ -245,7 +245,7 @@ describe('a request for Bedrock', () => {
     }
   })
 
-  it('has the tools of its history, whatever the buyer offers now', () => {
+  it('has the tools of its history, whatever tools the buyer offers now', () => {
     const history = [
       { role: 'user', content: 'hi' },
       { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
@@ -262,7 +262,7 @@ describe('a request for Bedrock', () => {
     expect([unused.json['toolConfig'], unused.adaptedParams]).toEqual([undefined, []])
   })
 
-  it('thinks at Claude within the limit, and names what it lacks', () => {
+  it('thinks at Claude within the limit, and names missing features', () => {
     const thinking = bedrockPlan(CLAUDE, { features: ['reasoning'] })
     const { json, adaptedParams } = sent(
       { reasoning_effort: 'medium', temperature: 0.5, top_k: 5, seed: 1, user: 'u', parallel_tool_calls: false },
@@ -277,7 +277,7 @@ describe('a request for Bedrock', () => {
     })
   })
 
-  it('asks the makers of other models in their own words', () => {
+  it('asks the makers of other models in their own terms', () => {
     const open = sent({ reasoning_effort: 'high', top_k: 5 }, bedrockPlan('openai.gpt-oss-120b-1:0'))
     expect([open.json['additionalModelRequestFields'], open.adaptedParams]).toEqual([
       { reasoning_effort: 'high' },
@@ -290,7 +290,7 @@ describe('a request for Bedrock', () => {
     ])
   })
 
-  it('marks caches for models that know them, and has each digit of an input', () => {
+  it('marks caches for models that know them, and keeps each digit of an input', () => {
     const marked = {
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
@@ -318,7 +318,7 @@ describe('a request for Bedrock', () => {
     expect(sent({ service_tier: 'default' }).json['serviceTier']).toBeUndefined()
   })
 
-  it('asks for a schema where the model takes one', () => {
+  it('asks for a schema where the model accepts one', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } }
     const format = { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }
     const plan = bedrockPlan(CLAUDE, { parameters: ['structured_outputs'] })

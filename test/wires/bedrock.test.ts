@@ -58,7 +58,7 @@ const METADATA = amazonEvent('metadata', { usage: USAGE, metrics: { latencyMs: 1
 const STREAM = Buffer.concat([...BEFORE_END, MESSAGE_STOP, METADATA])
 const FORMS = ['whole', 'streamed'] as const
 const AS = { whole: Buffer.from(WHOLE), streamed: STREAM } as const
-/** The request for thoughts, and for what their maker wants to see again. */
+/** The request for thoughts, and for the parts that a later request must repeat. */
 const WISHES: Readonly<Record<WireName, object>> = {
   chat: {},
   messages: { max_tokens: 3_000, thinking: { type: 'enabled', budget_tokens: 1_024 } },
@@ -78,7 +78,7 @@ function read(isStreamed: boolean, bytes: Buffer, cuts: readonly number[] = []) 
 }
 
 describe('an answer of Bedrock', () => {
-  it.each(WAYS)('is heard on the %s wire, %s', (wire, form) => {
+  it.each(WAYS)('reaches the %s wire, %s', (wire, form) => {
     const heard = hearOnWire(wire, form === 'streamed', AS[form], { plan: bedrockPlan(), request: WISHES[wire] })
     expect(heard).toMatchObject({ text: 'It is sunny.', thought: 'Let me see.' })
     expect(heard.calls.map(({ id, name }) => [id, name])).toEqual([
@@ -95,7 +95,7 @@ describe('an answer of Bedrock', () => {
     expect(heard.reason).toBe(reasons[wire])
   })
 
-  it.each(FORMS)('is billed by its figures, %s: the input without what the cache had, which is added once', (form) => {
+  it.each(FORMS)('is billed by its figures, %s: the input without cached tokens, which are added once', (form) => {
     const { reported, isDone } = read(form === 'streamed', AS[form])
     expect(reported).toEqual({
       inputTokens: 1_800,
@@ -110,7 +110,7 @@ describe('an answer of Bedrock', () => {
     expect(isDone).toBe(form === 'streamed')
   })
 
-  it('ends with its figures, which stand behind its stop reason', () => {
+  it('ends with its figures, which follow its stop reason', () => {
     const reader = converseReader(true)
     reader.push(Buffer.concat([...BEFORE_END, MESSAGE_STOP]))
     expect([reader.isDone(), reader.reported().outputTokens]).toEqual([false, undefined])
@@ -133,7 +133,7 @@ describe('an answer of Bedrock', () => {
     fc.assert(property, { numRuns: 200 })
   })
 
-  it('is believed only with the right checksums, whichever byte is another', () => {
+  it('is accepted only with the right checksums, whichever byte changes', () => {
     const property = fc.property(fc.nat({ max: STREAM.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, change) => {
       const bytes = Buffer.from(STREAM)
       bytes[at] = (bytes[at] ?? 0) ^ change
@@ -144,7 +144,7 @@ describe('an answer of Bedrock', () => {
     fc.assert(property, { numRuns: 500 })
   })
 
-  it('is refused where its lengths do not add up, before they are waited for', () => {
+  it('is refused when its lengths do not add up, without waiting for more bytes', () => {
     const prelude = (total: number, headers: number) => {
       const message = amazonEvent('messageStart', { role: 'assistant' })
       const bytes = Buffer.alloc(12)
@@ -167,7 +167,7 @@ describe('an answer of Bedrock', () => {
     }
   })
 
-  it('keeps sealed thoughts, and the sequence at which it stopped', () => {
+  it('keeps sealed thoughts, and the stop sequence that ended it', () => {
     const redacted = { reasoningContent: { redactedContent: 'c2VhbGVk' } }
     const end = { stopReason: 'stop_sequence', additionalModelResponseFields: { stop_sequence: 'END' } }
     const message = { role: 'assistant', content: [redacted, { text: 'a' }] }
@@ -196,7 +196,7 @@ describe('an answer of Bedrock', () => {
     expect(events).toEqual([{ kind: 'finish', reason, stopSequence: null }])
   })
 
-  it.each(['malformed_model_output', 'malformed_tool_use'])('that stopped by %s is none', (stopReason) => {
+  it.each(['malformed_model_output', 'malformed_tool_use'])('that stopped by %s is malformed', (stopReason) => {
     expect(read(true, amazonEvent('messageStop', { stopReason })).failure?.kind).toBe('malformed')
   })
 })
@@ -205,7 +205,7 @@ function textsOf(events: readonly { readonly kind: string; readonly text?: strin
   return events.map(({ kind, text = '' }) => `${kind} ${text}`).join('\n')
 }
 
-/** The first eight bytes of a message, with their checksum behind them. */
+/** The first eight bytes of a message, followed by their checksum. */
 function withChecksum(bytes: Buffer): Buffer {
   let crc = 0xffffffff
   for (const byte of bytes.subarray(0, 8)) {
@@ -248,14 +248,14 @@ describe('a refusal of Bedrock', () => {
     expect(read(denied, { Message: "You don't have access to the model with the specified model ID." })).toEqual([
       'accessdeniedexception',
     ])
-    // The key itself is refused under the same name.
+    // A bad key is refused under the same name.
     expect(read(denied, { Message: 'Authentication failed: Please make sure your API Key is valid.' })).toEqual([
       'unrecognizedclientexception',
     ])
   })
 })
 
-/** The request of AWS's SDK for a stream, with an answer of ours. */
+/** The request of AWS's SDK for a stream, with an answer of the test. */
 async function heardBySdk(bytes: Buffer) {
   const client = new BedrockRuntimeClient({
     region: 'us-east-1',
@@ -282,7 +282,7 @@ async function heardBySdk(bytes: Buffer) {
 }
 
 describe('the recorded stream', () => {
-  it('is one that AWS’s SDK reads', async () => {
+  it('is readable for AWS’s SDK', async () => {
     const events = await heardBySdk(STREAM)
     expect(dataOf(events.at(-1), 'metadata', 'usage', 'cacheDetails')).toEqual(USAGE.cacheDetails)
     expect(events.some((event) => 'messageStop' in event)).toBe(true)
@@ -349,7 +349,7 @@ describe('the turn that a buyer sends back', () => {
         ],
       },
     ])
-    // The digits of the input come back as they were.
+    // The digits of the input return unchanged.
     if (name !== 'messages') expect(encoded.body).toContain(`"input":${BIG}`)
     expect(dataOf(json, 'toolConfig', 'tools')).toMatchObject([
       { toolSpec: { name: 'f' } },

@@ -12,7 +12,7 @@ const fn = (name: string | undefined, args?: unknown) => ({
   function: { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) },
 })
 
-/** Deltas as providers send them, and the calls that were meant. An id that is not told is left out. */
+/** Deltas of providers, and the intended calls. A missing id is left out. */
 const CASES: readonly (readonly [name: string, deltas: readonly (readonly object[])[], calls: readonly string[]])[] = [
   [
     'two ids under one index',
@@ -121,7 +121,7 @@ describe.each(WIRE_NAMES)('calls of a provider’s stream on the %s wire', (wire
     }
   })
 
-  it('no call where the reason speaks of calls', () => {
+  it('an answer without calls whose finish reason names calls', () => {
     const said = chatFrame({ delta: { content: 'x' } })
     const whole = { choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'tool_calls' }] }
     for (const isStreamed of [true, false]) {
@@ -131,7 +131,7 @@ describe.each(WIRE_NAMES)('calls of a provider’s stream on the %s wire', (wire
     }
   })
 
-  it('calls of a whole answer without ids, or with one id for two', () => {
+  it('calls of a whole answer without ids, or with the same id for two', () => {
     const calls = [
       { type: 'function', ...fn('f', { a: 1 }) },
       { id: 'call_x', type: 'function', ...fn('g', '{}') },
@@ -149,7 +149,7 @@ describe.each(WIRE_NAMES)('calls of a provider’s stream on the %s wire', (wire
 })
 
 describe('an assembly', () => {
-  it('reads at most 128 calls, and nothing of what is none', () => {
+  it('reads at most 128 calls, and ignores malformed ones', () => {
     const assembly = assembleCalls()
     const many = Array.from({ length: 200 }, (_, at) => ({ index: at, id: `c${at}`, ...fn('f', '{}') }))
     expect(assembly.take([...many, 5, null, 'x', []])).toHaveLength(128)

@@ -86,7 +86,7 @@ type Name = keyof typeof ANSWERS
 const NAMES = Object.keys(ANSWERS) as Name[]
 
 describe.each(NAMES)('the calls of an answer in %s', (apiFormat) => {
-  it.each(['whole', 'streamed'] as const)('have an id each, whatever the provider says, %s', (form) => {
+  it.each(['whole', 'streamed'] as const)('have different ids, whatever the provider sends, %s', (form) => {
     const reader = chatCodecOf({ apiFormat }).reader(form === 'streamed')
     const events = [...reader.push(ANSWERS[apiFormat][form]), ...reader.end()]
     expect(reader.failure()).toBeUndefined()

@@ -30,7 +30,7 @@ function forwarded(body: object, plan: Partial<ModelPlan> = {}) {
 }
 
 describe('a chat to a seller of the messages protocol', () => {
-  it('says instructions, turns, calls with their results and images in that protocol', () => {
+  it('expresses instructions, turns, calls with their results and images in that protocol', () => {
     const call = {
       id: 'functions.f:0',
       type: 'function',
@@ -130,14 +130,14 @@ describe('a chat to a seller of the messages protocol', () => {
     expect(json.tool_choice).toEqual(said)
   })
 
-  it('is not made of parts that the protocol lacks, which would be lost', () => {
+  it('is refused with parts that the protocol lacks and would lose', () => {
     const sound = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }
     const said = (part: object) => read({ ...ASK, messages: [{ role: 'user', content: [part] }] }).demand
     expect(said(sound)).toMatchObject({ needs: { openAiFormat: true } })
     expect(said({ type: 'text', text: 'hi' })).not.toMatchObject({ needs: { openAiFormat: true } })
   })
 
-  it('keeps what an assistant refused in, and documents under their other name', () => {
+  it("keeps an assistant's refusals, and documents under their other name", () => {
     const { json } = forwarded({
       ...ASK,
       messages: [
@@ -165,13 +165,13 @@ describe('a chat to a seller of the messages protocol', () => {
     [{ reasoning_effort: 'none' }, 10_000, undefined],
     [{ reasoning_effort: 'high' }, 1_000, undefined],
     [{ reasoning_effort: 'high', tools: [fn], tool_choice: 'required' }, 10_000, undefined],
-  ])('a wish for thought %o within %i', (wish, maxOutputTokens, thinking) => {
+  ])('a reasoning setting %o within %i', (wish, maxOutputTokens, thinking) => {
     const { json } = forwarded({ ...ASK, temperature: 0.5, ...wish }, { maxOutputTokens })
     expect(json.thinking).toEqual(thinking)
     expect(json.temperature).toBe(thinking === undefined ? 0.5 : undefined)
   })
 
-  it('gives signed thoughts back, and thinks on only with them', () => {
+  it('sends signed thoughts back, and thinks on only with them', () => {
     const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '' } }]
     const thoughts = [
       { type: 'reasoning.text', text: 'hm', signature: 's' },
@@ -207,14 +207,14 @@ describe('a chat to a seller of the messages protocol', () => {
   })
   const capable = buildTarget(buildModel({ parameters: ['tools', 'response_format', 'structured_outputs'] }))
 
-  it('asks a model that takes a schema for it, and adapts nothing', () => {
+  it('sends a schema to a model that accepts it, and adapts nothing', () => {
     const { json, adaptedParams } = forwarded(inFormat({ name: 'answer', schema }), { target: capable })
     expect(json.output_config).toEqual({ format: { type: 'json_schema', schema } })
     expect(json).not.toHaveProperty('tools')
     expect(adaptedParams).toEqual([])
   })
 
-  it('asks any other model by a tool that it must call', () => {
+  it('sends a tool that must be called to any other model', () => {
     const { json, adaptedParams } = forwarded(inFormat({ name: 'answer', schema }))
     expect(json.tools).toEqual([{ name: 'give_answer', description: expect.any(String), input_schema: schema }])
     expect(json.tool_choice).toEqual({ type: 'tool', name: 'give_answer' })
@@ -222,7 +222,7 @@ describe('a chat to a seller of the messages protocol', () => {
     expect(adaptedParams).toEqual(['response_format'])
   })
 
-  it('wraps a schema that is no object, and lets the model call the tools of the buyer instead', () => {
+  it('wraps a schema that is not an object, and lets the model call the tools of the buyer instead', () => {
     const own = { type: 'function', function: { name: 'give_answer', parameters: { type: 'object' } } }
     const list = { $defs: { n: { type: 'number' } }, type: 'array', items: { $ref: '#/$defs/n' } }
     const { json } = forwarded({ ...inFormat({ name: 'list', schema: list }), tools: [own] })
@@ -233,7 +233,7 @@ describe('a chat to a seller of the messages protocol', () => {
     })
   })
 
-  it('shows the call as the answer, however it is cut, and no word beside it', () => {
+  it('shows the call as the answer, however it is cut, without any other text', () => {
     const call = (input: string[], name = 'give_answer') => [
       messagesEvent({ type: 'message_start', message: { usage: { input_tokens: 8, output_tokens: 1 } } }),
       messagesEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
@@ -276,12 +276,12 @@ describe('a chat to a seller of the messages protocol', () => {
     expect(said({ ...asked, tools }, call(['{}'], 'look_up'))).toEqual({ text: 'Here: ', finish: 'tool_calls' })
   })
 
-  it('opens with a question where there is none', () => {
+  it('opens with a user turn where there is none', () => {
     const { json } = forwarded({ ...ASK, messages: [{ role: 'system', content: 'Go.' }] })
     expect(json.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Continue.' }] }])
   })
 
-  it('leaves what only the OpenAI protocol can say to its sellers', () => {
+  it('goes only to sellers of the OpenAI protocol when no other can express it', () => {
     expect(read(ASK).demand.needs.openAiFormat).toBe(false)
     expect(read({ ...ASK, n: 2 }).demand.needs.openAiFormat).toBe(true)
     expect(read({ ...ASK, logprobs: true }).demand.needs.openAiFormat).toBe(true)
@@ -319,7 +319,7 @@ function stream(cuts: readonly number[]) {
 }
 
 describe('an answer of a seller of the messages protocol, as a chat', () => {
-  it('comes with thoughts under all names, calls in the strict form, one finish, one usage', () => {
+  it('has thoughts under all names, calls in the strict form, one finish, one usage', () => {
     const { frames, decoder } = stream([])
     expect(frames.slice(0, -3).map((frame) => dataOf(frame, 'choices', '0', 'delta'))).toEqual([
       {
@@ -356,7 +356,7 @@ describe('an answer of a seller of the messages protocol, as a chat', () => {
     }
   })
 
-  it('is the same whole', () => {
+  it('is the same for a whole answer', () => {
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 'sig' },
       { type: 'text', text: 'Grüße 🌍' },

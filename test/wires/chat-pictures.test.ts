@@ -66,7 +66,7 @@ function streamed(usage: object | undefined): { decoder: Decoder; out: string } 
 const meter = (decoder: Decoder) => meterUsage(PLAN, read().demand, decoder.ending())
 
 describe('a picture in a chat', () => {
-  it('comes in a whole answer in the pieces in which it came', () => {
+  it('has the same pieces in a whole answer', () => {
     const pieces = whole(USAGE).whole?.pieces(RECEIPT) ?? []
     const answer = JSON.parse(Buffer.concat([...pieces]).toString())
     expect(answer.choices[0].message).toEqual({ role: 'assistant', content: WORDS, images })
@@ -75,7 +75,7 @@ describe('a picture in a chat', () => {
       completion_tokens_details: { image_tokens: 1_290 },
       buyer_cost_micro: 7,
     })
-    // No piece that we made holds the data.
+    // Pieces that the market adds contain none of the data.
     expect(
       Math.max(
         ...pieces.filter((piece) => !/^[\w+/\\=]*$/.test(piece.toString('latin1', 0, 99))).map(({ length }) => length),
@@ -104,13 +104,13 @@ describe('a picture in a chat', () => {
   it.each([
     ['whole', whole(undefined)],
     ['streamed', streamed(undefined).decoder],
-  ])('counts by the catalogue where its provider gives no figure, not by its bytes, %s', (_name, decoder) => {
+  ])('is counted by the catalogue where its provider reports no usage, not by its bytes, %s', (_name, decoder) => {
     const { usage, source } = meter(decoder)
-    // Twenty letters and one byte for the picture.
+    // Twenty characters and one byte for the picture.
     expect([usage.imageOutput, usage.output, source]).toEqual([1_290, 6, 'estimated'])
   })
 
-  it('is told apart by the catalogue where its provider has one figure for all', () => {
+  it('is counted apart by the catalogue where its provider reports one figure for all', () => {
     expect(meter(whole({ prompt_tokens: 9, completion_tokens: 1_300 })).usage).toEqual({
       input: 9,
       output: 10,
@@ -118,9 +118,9 @@ describe('a picture in a chat', () => {
     })
   })
 
-  it('has no more tokens than so many pictures can have, and none where none came', () => {
+  it('has at most as many tokens as its pictures can have, and none without a picture', () => {
     const lies = { prompt_tokens: 9, completion_tokens: 8_000, completion_tokens_details: { image_tokens: 7_000 } }
-    // A byte for the picture, its words, and what an answer may count without a byte.
+    // A byte for the picture, its text, and the part of an answer that may count without bytes.
     expect(meter(whole(lies))).toMatchObject({
       usage: { imageOutput: 1_290, output: 20 + 1 + 64 },
       anomalies: ['output_clipped'],
@@ -130,7 +130,7 @@ describe('a picture in a chat', () => {
 })
 
 describe('a request for a picture in a chat', () => {
-  it('goes on with its modalities, to sellers of the OpenAI protocol', () => {
+  it('is forwarded with its modalities, to sellers of the OpenAI protocol', () => {
     const { demand, encode } = read()
     expect(demand.needs).toMatchObject({ openAiFormat: true, picturesParam: 'modalities' })
     expect(JSON.parse(encode(PLAN).body)).toMatchObject({ modalities: ['image', 'text'] })
@@ -146,7 +146,7 @@ describe('a request for a picture in a chat', () => {
   it.each([
     ['a word in place of a list', { modalities: 'image' }],
     ['an empty list', { modalities: [] }],
-    ['a number among its words', { modalities: ['image', 3] }],
+    ['a number in the list', { modalities: ['image', 3] }],
     ['custom tools', { tools: [{ type: 'custom', custom: { name: 'shell' } }] }],
   ])('is refused with %s', (_name, body) => {
     expect(() => read(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param: 'modalities' }))

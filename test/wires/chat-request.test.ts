@@ -38,25 +38,25 @@ describe('a chat request', () => {
     ['a trailing comma', '{"model":"m",}', 'invalid_json'],
     ['NaN', '{"model":NaN}', 'invalid_json'],
     ['a list', '[]', 'invalid_request'],
-    ['__proto__ on top', `{"__proto__":{},${JSON.stringify(GOOD).slice(1)}`, 'invalid_request'],
-    ['a text of 10 MB', { ...GOOD, messages: [said('x'.repeat(10_000_000))] }, 'request_too_large'],
-    ['a model of no kind', { ...GOOD, model: 5 }, 'invalid_request'],
+    ['__proto__ at the top level', `{"__proto__":{},${JSON.stringify(GOOD).slice(1)}`, 'invalid_request'],
+    ['a string of 10 MB', { ...GOOD, messages: [said('x'.repeat(10_000_000))] }, 'request_too_large'],
+    ['a model that is not a string', { ...GOOD, model: 5 }, 'invalid_request'],
     ['a message of null', { ...GOOD, messages: [null] }, 'invalid_request'],
     ['an unknown role', { ...GOOD, messages: [{ role: 'root', content: 'x' }] }, 'invalid_request'],
-    ['content of no kind', { ...GOOD, messages: [said({})] }, 'invalid_request'],
+    ['content of the wrong type', { ...GOOD, messages: [said({})] }, 'invalid_request'],
     ['half a token', { ...GOOD, max_tokens: 1.5 }, 'invalid_request'],
-    ['a limit as text', { ...GOOD, max_tokens: '5' }, 'invalid_request'],
-    ['a limit past whole numbers', { ...GOOD, max_tokens: 2 ** 53 }, 'invalid_request'],
+    ['a limit as a string', { ...GOOD, max_tokens: '5' }, 'invalid_request'],
+    ['a limit past safe integers', { ...GOOD, max_tokens: 2 ** 53 }, 'invalid_request'],
     ['an empty stop', { ...GOOD, stop: '' }, 'invalid_request'],
     ['stream as a number', { ...GOOD, stream: 1 }, 'invalid_request'],
-    ['a thousand answers', { ...GOOD, n: 1_000 }, 'invalid_request'],
-    ['tools that are no list', { ...GOOD, tools: {} }, 'invalid_request'],
+    ['a thousand choices', { ...GOOD, n: 1_000 }, 'invalid_request'],
+    ['tools that are not a list', { ...GOOD, tools: {} }, 'invalid_request'],
     ['10,000 tools', { ...GOOD, tools: Array.from({ length: 10_000 }, () => TOOL) }, 'invalid_request'],
-    ['a schema that is missing', { ...GOOD, response_format: { type: 'json_schema' } }, 'invalid_request'],
-    ['an effort of no kind', { ...GOOD, reasoning_effort: 5 }, 'invalid_request'],
+    ['a missing schema', { ...GOOD, response_format: { type: 'json_schema' } }, 'invalid_request'],
+    ['an unknown effort', { ...GOOD, reasoning_effort: 5 }, 'invalid_request'],
     ['100,000 biases', { ...GOOD, logit_bias: manyBiases() }, 'invalid_request'],
     ['metadata of a megabyte', { ...GOOD, metadata: { a: 'x'.repeat(1_000_000) } }, 'invalid_request'],
-    ['a user of a megabyte', { ...GOOD, user: 'u'.repeat(1_000_000) }, 'invalid_request'],
+    ['a user id of a megabyte', { ...GOOD, user: 'u'.repeat(1_000_000) }, 'invalid_request'],
     ['an image without a URL', { ...GOOD, messages: [said([imageOf(undefined)])] }, 'invalid_request'],
     [
       'an image by its id alone',
@@ -64,7 +64,7 @@ describe('a chat request', () => {
       'unresolvable_file_reference',
     ],
     [
-      'the same as a part of assistants',
+      "the same as a part of an assistant's turn",
       { ...GOOD, messages: [said([{ type: 'image_file', image_file: { file_id: 'file_1' } }])] },
       'unresolvable_file_reference',
     ],
@@ -78,11 +78,11 @@ describe('a chat request', () => {
     expect(performance.now() - from).toBeLessThan(1_000)
   })
 
-  it('takes null for a limit that is absent', () => {
+  it('reads null as an absent limit', () => {
     expect(read({ ...GOOD, max_tokens: null }).demand.bounds.maxOutputTokens).toBeUndefined()
   })
 
-  it('goes on with what is odd and no harm: names, schemas in circles, lone surrogates', () => {
+  it('accepts odd but harmless input: names, schemas in circles, lone surrogates', () => {
     const tool =
       '{"type":"function","function":{"name":"a name with spaces","parameters":' +
       '{"__proto__":{"x":1},"$defs":{"node":{"$ref":"#/$defs/node"}},"$ref":"#/$defs/node"}}}'
@@ -96,12 +96,12 @@ describe('a chat request', () => {
     expect(Reflect.get({}, 'x')).toBeUndefined()
   })
 
-  it('leaves a choice of a tool that is not there to the provider', () => {
+  it('leaves a choice of a missing tool to the provider', () => {
     const tool_choice = { type: 'function', function: { name: 'nobody' } }
     expect(forwarded({ ...GOOD, tools: [TOOL], tool_choice }).json.tool_choice).toEqual(tool_choice)
   })
 
-  it('goes on with URLs of images as they are: nobody here opens one', () => {
+  it('forwards URLs of images unchanged: the market opens none', () => {
     for (const url of [
       'http://a.example/x.png',
       'ftp://a.example/x.png',
@@ -113,7 +113,7 @@ describe('a chat request', () => {
     }
   })
 
-  it('is refused in another encoding, and read behind a byte order mark', () => {
+  it('is refused in another encoding, and read after a byte order mark', () => {
     expect(codeOf(Buffer.from(JSON.stringify(GOOD), 'utf16le'))).toBe('invalid_json')
     expect(codeOf(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('invalid_json')
     expect(codeOf(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(JSON.stringify(GOOD))]))).toBeUndefined()
@@ -133,7 +133,7 @@ describe('a chat request', () => {
     expect(bounds.inputTokens).toBeLessThan(400)
   })
 
-  it('goes on with the messages byte for byte, and numbers as they were written', () => {
+  it('forwards the messages byte for byte, and numbers in their written form', () => {
     const messages = '[ {"role":"user","content":"caf\\u00e9 \\ud800 \\u0000 1"} ]'
     const raw = buildRaw(
       `{"messages": ${messages} ,"model":"x","temperature":1.0,"thinking_budget":12345678901234567890}`,
@@ -146,9 +146,9 @@ describe('a chat request', () => {
 
   it.each([
     ['plain', '', 'a'],
-    ['behind other letters', '', 'ü🌍'],
-    ['behind a byte order mark', '\ufeff', 'ü'],
-  ])('goes on in the bytes that came where images make it large, %s', (_name, mark, letters) => {
+    ['after other characters', '', 'ü🌍'],
+    ['after a byte order mark', '\ufeff', 'ü'],
+  ])('is forwarded in its received bytes where images make it large, %s', (_name, mark, letters) => {
     const image = imageOf(`data:image/png;base64,${'A'.repeat(2_000_000)}`)
     const messages = JSON.stringify([said([{ type: 'text', text: letters }, image])])
     const text = `${mark}{"user":"${letters}","messages": ${messages} ,"model":"x","thinking_budget":1.0}`
@@ -162,7 +162,7 @@ describe('a chat request', () => {
     expect(JSON.parse(sent).model).toBe('vendor-gpt-5-mini')
   })
 
-  it('names the seller’s model, the limit and the stream options, and hides what only routing reads', () => {
+  it('names the seller’s model, the limit and the stream options, and hides the routing members', () => {
     const { json } = forwarded({
       ...GOOD,
       stream: true,
@@ -178,7 +178,7 @@ describe('a chat request', () => {
     })
   })
 
-  it('reads the last of duplicates, for the price and for the provider alike', () => {
+  it('uses the last of duplicate members, for the price and for the provider alike', () => {
     const raw = buildRaw(
       '{"model":"a","max_tokens":9,"messages":[{"role":"user","content":"1"}],"model":"b","max_tokens":7}',
     )
@@ -187,7 +187,7 @@ describe('a chat request', () => {
     expect(call.encode(buildPlan()).body.match(/max_tokens/g)).toHaveLength(1)
   })
 
-  it('leaves out what the model does not take, and says so', () => {
+  it('leaves out unsupported members, and names them', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { __proto__: null, type: 'object' } } }]
     const body = {
       ...GOOD,
@@ -215,7 +215,7 @@ describe('a chat request', () => {
     expect(adaptedParams).toEqual(['tools', 'tools.computer_use'])
   })
 
-  it('says that it set the limit when none was given', () => {
+  it('names the limit that it set when none was given', () => {
     expect(forwarded(GOOD).adaptedParams).toEqual(['max_tokens'])
     expect(forwarded({ ...GOOD, max_completion_tokens: 80 }).json).toMatchObject({ max_completion_tokens: 50 })
   })

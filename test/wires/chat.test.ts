@@ -41,7 +41,7 @@ function decodeWhole(text: string, cuts: readonly number[] = []) {
 }
 
 describe('a whole answer', () => {
-  it('keeps the choices as they were and gets our id, model, usage and cost', () => {
+  it("keeps the choices unchanged and gets the market's id, model, usage and cost", () => {
     const { decoder, plan } = decodeWhole(JSON.stringify(WHOLE))
     expect(JSON.parse(decoder.finish(RECEIPT))).toEqual({
       id: `chatcmpl-${plan.rid}`,
@@ -60,7 +60,7 @@ describe('a whole answer', () => {
     })
   })
 
-  it('with fewer choices than were asked for is a failed attempt', () => {
+  it('with fewer choices than requested is a failed attempt', () => {
     const decode = (n: number, choices: number) => {
       const decoder = read({ ...GOOD, n }).decoder(buildPlan())
       const list = Array.from({ length: choices }, (_, index) => ({ ...WHOLE.choices[0], index }))
@@ -82,7 +82,7 @@ describe('a whole answer', () => {
     }
   })
 
-  it('never says what model and id the provider claims', () => {
+  it("hides the provider's own model name and id", () => {
     const claimed = { ...WHOLE, model: 'another-model', id: 'i'.repeat(1_000_000) }
     const { decoder, plan } = decodeWhole(JSON.stringify(claimed))
     expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({ model: 'gpt-5-mini', id: `chatcmpl-${plan.rid}` })
@@ -96,7 +96,7 @@ describe('a whole answer', () => {
     expect(text).not.toContain('another-model')
   })
 
-  it('is not reached by a member named __proto__', () => {
+  it('is unaffected by a member named __proto__', () => {
     const text = JSON.stringify(WHOLE).replace('"id":', '"__proto__":{"polluted":1},"id":')
     expect(JSON.parse(decodeWhole(text).decoder.finish(RECEIPT)).choices).toEqual(WHOLE.choices)
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
@@ -111,11 +111,11 @@ describe('a whole answer', () => {
     [`{"choices":${'['.repeat(100_000)}`, 'malformed', 502],
     [JSON.stringify(WHOLE).slice(0, -9), 'malformed', 502],
     ['', 'malformed', 502],
-  ] as const)('%.40s is no answer', (text, kind, status) => {
+  ] as const)('%.40s is malformed', (text, kind, status) => {
     expect(decodeWhole(text).decoder.failure()).toMatchObject({ kind, status })
   })
 
-  it('takes no figure that can be no count', () => {
+  it('ignores a figure that cannot be a count', () => {
     const usage = { prompt_tokens: -5, completion_tokens: '12', total_tokens: 1e30 }
     const { reported } = decodeWhole(JSON.stringify({ ...WHOLE, usage })).decoder.ending()
     expect(reported).toEqual({ insaneFields: 2 })
@@ -190,7 +190,7 @@ describe('a streamed answer', () => {
     ['an error object', chatFrame(null, { error: { message: 'no', code: 500 } }), 'error'],
     ['a frame that is not JSON', 'data: {"choices":[{"delta\n\n', 'malformed'],
     ['a bare CR inside the data', 'data: {"choices":\r[]}\n\n', 'malformed'],
-    ['a frame that is no object', 'data: 5\n\n', 'malformed'],
+    ['a frame that is not an object', 'data: 5\n\n', 'malformed'],
     ['an error as the finish', chatFrame({ delta: {}, finish_reason: 'error' }), 'error'],
   ])('fails on %s', (_name, text, kind) => {
     expect(decodeStream(text).decoder.failure()?.kind).toBe(kind)
@@ -229,7 +229,7 @@ describe('a streamed answer', () => {
     })
   })
 
-  it('can be stopped, and says length', () => {
+  it('can be stopped, and ends with the reason length', () => {
     const { decoder } = decodeStream(chatFrame({ delta: { content: 'x' } }))
     decoder.stop()
     expect(decoder.finish(RECEIPT)).toContain('"finish_reason":"length"')

@@ -158,7 +158,7 @@ const PAGES = [
 ] as const
 
 describe('the pages that an answer cites', () => {
-  it('stay as their provider names them, on the chat wire', () => {
+  it('stay unchanged, on the chat wire', () => {
     expect(JSON.parse(answered('chat', false, PERPLEXITY))).toMatchObject(FOUND)
     const frames = framesOf(answered('chat', true, PERPLEXITY))
     expect(frames.filter((frame) => dataOf(frame, 'citations') !== undefined)).toEqual([
@@ -216,7 +216,7 @@ describe('the pages that an answer cites', () => {
     expect(dataOf(last, 'response', 'output', '0', 'content', '0', 'annotations')).toEqual(annotations)
   })
 
-  it('go back to the maker of a model only where that maker has written them', () => {
+  it('return to the maker of a model only where that maker has written them', () => {
     const earlier = [{ type: 'text', text: TEXT, citations: [location(URLS[1], ''), CITATION] }]
     const body = {
       model: 'gpt-5-mini',
@@ -236,7 +236,7 @@ describe('the pages that an answer cites', () => {
     expect(adaptedParams).toEqual([])
   })
 
-  it('are passed over where nobody can read them', () => {
+  it('are skipped where they are unreadable', () => {
     const odd = { citations: [1, null, { url: 5 }, ''], search_results: 'none', images: {} }
     const bytes = { ...PERPLEXITY, whole: { ...PERPLEXITY.whole, ...odd } }
     expect(JSON.parse(answered('messages', false, bytes)).content).toEqual([{ type: 'text', text: TEXT }])

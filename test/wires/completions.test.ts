@@ -16,7 +16,7 @@ const RECEIPT: Receipt = {
 }
 const PLAN = buildPlan()
 const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
-/** The plan for a model that has the old protocol itself. */
+/** The plan for a model that serves the old protocol itself. */
 const NATIVE: ModelPlan = { ...PLAN, target: { ...PLAN.target, endpoint: 'completions' } }
 const HEAD = {
   id: `cmpl-${PLAN.rid}`,
@@ -48,27 +48,32 @@ describe('a completions request', () => {
   it.each([
     ['without a model', { prompt: 'x' }, 'invalid_request', 'model'],
     ['without a prompt', { model: 'm' }, 'invalid_request', 'prompt'],
-    ['without any in its list', { ...GOOD, prompt: [] }, 'invalid_request', 'prompt'],
+    ['without a prompt in its list', { ...GOOD, prompt: [] }, 'invalid_request', 'prompt'],
     ['of tokens', { ...GOOD, prompt: [1] }, 'invalid_request', 'prompt'],
     ['of lists of tokens', { ...GOOD, prompt: [[1, 2]] }, 'invalid_request', 'prompt'],
     ['of 10,000', { ...GOOD, prompt: Array.from({ length: 10_000 }, () => 'x') }, 'invalid_request', 'prompt'],
-    ['of many answers', { ...GOOD, prompt: Array.from({ length: 20 }, () => 'x'), n: 8 }, 'invalid_request', 'prompt'],
+    [
+      'of too many answers',
+      { ...GOOD, prompt: Array.from({ length: 20 }, () => 'x'), n: 8 },
+      'invalid_request',
+      'prompt',
+    ],
     ['of 3 MB', { ...GOOD, prompt: 'x'.repeat(3_000_000) }, 'request_too_large', 'prompt'],
     ['with a limit of 0', { ...GOOD, max_tokens: 0 }, 'invalid_request', 'max_tokens'],
     ['with a wrong top_p', { ...GOOD, top_p: 2 }, 'invalid_request', 'top_p'],
     ['with an empty stop', { ...GOOD, stop: '' }, 'invalid_request', 'stop'],
     ['with stream as a number', { ...GOOD, stream: 1 }, 'invalid_request', 'stream'],
-    ['that throws answers away', { ...GOOD, best_of: 3 }, 'invalid_request', 'best_of'],
-    ['with many log probabilities', { ...GOOD, logprobs: 6 }, 'invalid_request', 'logprobs'],
-    ['with echo as a word', { ...GOOD, echo: 'yes' }, 'invalid_request', 'echo'],
-    ['with a suffix of no kind', { ...GOOD, suffix: 5 }, 'invalid_request', 'suffix'],
+    ['with best_of', { ...GOOD, best_of: 3 }, 'invalid_request', 'best_of'],
+    ['with too many log probabilities', { ...GOOD, logprobs: 6 }, 'invalid_request', 'logprobs'],
+    ['with echo as a string', { ...GOOD, echo: 'yes' }, 'invalid_request', 'echo'],
+    ['with a suffix of the wrong type', { ...GOOD, suffix: 5 }, 'invalid_request', 'suffix'],
     ['with an unreadable block list', { ...GOOD, providers_blocked: {} }, 'invalid_request', 'providers_blocked'],
-    ['with a floor of text', { ...GOOD, min_discount_pct: 'abc' }, 'invalid_minimum_discount', 'min_discount_pct'],
+    ['with a floor as a string', { ...GOOD, min_discount_pct: 'abc' }, 'invalid_minimum_discount', 'min_discount_pct'],
   ])('%s is refused', (_name, body, code, param) => {
     expect(refusalOf(body)).toEqual({ code, param })
   })
 
-  it('with one prompt is what a user says, to any seller of text', () => {
+  it("with one prompt is a user's turn, to any seller of text", () => {
     const body = { ...GOOD, max_tokens: 50, temperature: 0.5, stop: 'END', user: 'u', n: 1, best_of: 1, echo: false }
     expect(read(body).demand).toMatchObject({
       endpoint: 'chat',
@@ -91,7 +96,7 @@ describe('a completions request', () => {
     })
   })
 
-  it('with an empty prompt is one to every seller', () => {
+  it('with an empty prompt has one prompt for every seller', () => {
     expect(forwarded({ ...GOOD, prompt: '' }).json.messages).toEqual([{ role: 'user', content: '' }])
     expect(forwarded({ ...GOOD, prompt: '' }, MESSAGES).json.messages).toHaveLength(1)
   })
@@ -108,7 +113,7 @@ describe('a completions request', () => {
     expect(demand.bounds).toMatchObject({ choices })
   })
 
-  it('that is native goes on as it came, but for what is ours', () => {
+  it("that is native is forwarded unchanged, except for the market's members", () => {
     const text =
       '{"model":"x","prompt":[ "a", "b\\u00e9" ],"logit_bias":{"5":1.0},"suffix":"z","provider":"a","temperature":0.50}'
     const call = completions.read(buildRaw(text))
@@ -236,7 +241,7 @@ describe('an answer of the completions protocol itself', () => {
   it.each([
     ['the end of a choice is missing', textFrame([{ index: 0, text: 'x', finish_reason: 'stop' }]), 'cut'],
     ['it holds an error', 'data: {"error":{"message":"no"}}\n\n', 'error'],
-    ['a frame is none', 'data: {"choices":\r[]}\n\n', 'malformed'],
+    ['a frame is malformed', 'data: {"choices":\r[]}\n\n', 'malformed'],
   ])('fails as a stream where %s', (_name, text, kind) => {
     expect(decode({ ...TWO, stream: true }, text, NATIVE).decoder.failure()?.kind).toBe(kind)
   })
@@ -262,16 +267,16 @@ describe('an answer of the completions protocol itself', () => {
   })
 
   it.each([
-    ['one prompt went unanswered', { choices: [{ index: 0, text: 'x' }] }, 'malformed'],
-    ['one was answered twice', { choices: [{ text: 'x' }, { text: 'y' }] }, 'malformed'],
-    ['it is a chat’s', { choices: 'none' }, 'malformed'],
+    ['one prompt has no answer', { choices: [{ index: 0, text: 'x' }] }, 'malformed'],
+    ['one prompt has two answers', { choices: [{ text: 'x' }, { text: 'y' }] }, 'malformed'],
+    ['it is a chat answer', { choices: 'none' }, 'malformed'],
     ['it holds an error', { error: 'no' }, 'error'],
-  ])('is none where %s', (_name, body, kind) => {
+  ])('is malformed where %s', (_name, body, kind) => {
     expect(decode(TWO, JSON.stringify(body), NATIVE).decoder.failure()?.kind).toBe(kind)
   })
 })
 
-/** Answers of chat to one prompt after another, and the requests that asked for them. */
+/** Answers of chat to one prompt after another, and their requests. */
 function decodeEach(body: object, texts: readonly string[], plan: ModelPlan = PLAN) {
   const call = read({ ...GOOD, ...body })
   const first = call.encode(plan)
@@ -289,7 +294,7 @@ const chatAnswer = (texts: readonly string[], usage: object = { prompt_tokens: 5
     choices: texts.map((content, index) => ({ index, message: { content }, finish_reason: index ? 'length' : 'stop' })),
     usage,
   })
-/** A streamed chat answer of one piece a choice, each after its index. */
+/** A streamed chat answer of one piece per choice, each after its index. */
 function chatStream(...pieces: readonly string[]): string {
   const choices = pieces.map((text) => ({ index: Number(text[0]), delta: { content: text.slice(2) } }))
   const ends = choices.map(({ index }) => chatFrame({ index, delta: {}, finish_reason: 'stop' }))
@@ -298,7 +303,7 @@ function chatStream(...pieces: readonly string[]): string {
 }
 
 describe('several prompts or answers of a chat model', () => {
-  it('are a chat call for each prompt, held for as the sum of their bounds', () => {
+  it('are a chat call for each prompt, with a hold for the sum of their bounds', () => {
     const body = { prompt: ['a', 'bcd'], n: 2, best_of: 2, temperature: 0.5 }
     const { otherwise } = read({ ...GOOD, ...body, max_tokens: 50 }).demand
     expect(otherwise).toMatchObject({
@@ -323,14 +328,14 @@ describe('several prompts or answers of a chat model', () => {
         max_tokens: 50,
       })),
     )
-    // An answer to each prompt can come from a seller of any protocol.
+    // The answer to each prompt can come from a seller of any protocol.
     const single = read({ ...GOOD, prompt: ['a', 'b'] })
     expect(single.demand.otherwise?.needs.openAiFormat).toBeUndefined()
     expect(single.encode(MESSAGES).following?.map(({ path }) => path)).toEqual(['/messages'])
     expect(decodeEach({ prompt: ['a', 'b'] }, []).requests.map((request) => 'n' in request)).toEqual([false, false])
   })
 
-  it('are whole once all have come, by prompt and then by answer', () => {
+  it('are whole once all have arrived, by prompt and then by answer', () => {
     const { decoder } = decodeEach({ prompt: ['a', 'b'], n: 2 }, [chatAnswer(['a0', 'a1']), chatAnswer(['b0', 'b1'])])
     expect([decoder.failure(), decoder.contentPieces()]).toEqual([undefined, 2])
     expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({
@@ -346,7 +351,7 @@ describe('several prompts or answers of a chat model', () => {
     expect(decoder.ending().each?.map(({ reported }) => reported.inputTokens)).toEqual([5, 5])
   })
 
-  it('are nothing as a whole while one is missing or bad', () => {
+  it('are refused as a whole while one is missing or malformed', () => {
     const good = chatAnswer(['a'])
     for (const texts of [[good], [good, '{"choices":[]}'], [good, '{"error":{"message":"no"}}']]) {
       const { decoder } = decodeEach({ prompt: ['a', 'b', 'c'].slice(0, Math.max(2, texts.length)) }, texts)
@@ -355,7 +360,7 @@ describe('several prompts or answers of a chat model', () => {
     expect(decodeEach({ n: 2 }, [chatAnswer(['only one'])]).decoder.failure()?.kind).toBe('malformed')
   })
 
-  it('are streamed one after another under their indexes, with every end before the one usage', () => {
+  it('are streamed one after another under their indexes, with every end before the only usage', () => {
     const texts = [chatStream('1:a1', '0:a0'), chatStream('0:b0', '1:b1')]
     const { decoder, out } = decodeEach({ prompt: ['a', 'b'], n: 2, stream: true }, texts)
     expect(framesOf(out + decoder.finish(RECEIPT))).toEqual([

@@ -12,7 +12,7 @@ const tool = (mark: object) => ({
   tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } }, ...mark }],
 })
 
-describe('a member that makes a call dearer than any price says', () => {
+describe('a member that raises the cost of a call above every price', () => {
   it.each<[Kind, object, string, Setting?]>([
     ...(['chat', 'completions', 'embeddings', 'messages', 'responses', 'images', 'speech'] as const).flatMap((kind) =>
       ['priority', 'fast', 'flex', 'performance', 'scale'].map((tier): [Kind, object, string] => [
@@ -112,12 +112,12 @@ describe('a member that makes a call dearer than any price says', () => {
     ['video', 'generate_audio', false],
     ['video', 'generate_audio', true, { parameters: ['generate_audio'] }],
     ['video', 'fps', 24],
-  ])('%s: %s of %j goes on', (kind, name, value, setting) => {
+  ])('%s: %s of %j is forwarded', (kind, name, value, setting) => {
     const { body } = sent(kind, { [name]: value }, setting) as Exclude<ReturnType<typeof sent>, string>
     expect(JSON.parse(body)[name]).toEqual(value)
   })
 
-  it('is no matter where the model lists its parameters without it: no seller is sent it', () => {
+  it('is ignored where the model lists its parameters without it: no seller receives it', () => {
     const answer = sent('chat', { web_search_options: {} }, { parameters: ['temperature'] })
     expect(answer).toMatchObject({
       adaptedParams: ['web_search_options', 'max_tokens'],
@@ -127,18 +127,18 @@ describe('a member that makes a call dearer than any price says', () => {
     expect(picture).toMatchObject({ adaptedParams: ['quality'], body: expect.not.stringContaining('hd') })
   })
 
-  it('keeps a call only from sellers whom it would reach', () => {
+  it('excludes only the sellers that would receive it', () => {
     expect(sent('messages', marked(LONG), { apiFormat: 'openai' })).toMatchObject({
       body: expect.not.stringContaining('cache_control'),
     })
   })
 
-  it('is refused by the first that no price covers', () => {
+  it('is refused by the first member without a price', () => {
     expect(sent('chat', { enable_search: true, service_tier: 'flex' })).toBe('unsupported_parameter enable_search')
   })
 })
 
-describe('a member that nobody knows', () => {
+describe('an unknown member', () => {
   it.each<[Kind, object]>([
     ['chat', { use_beam_search: true, best_of: 4, min_tokens: 500, ignore_eos: true }],
     ['chat', { stop_server_tools_when: [{ type: 'max_cost' }], extra_body: { google: { thinking: 1 } } }],
@@ -199,7 +199,7 @@ const OF_CLIENTS = {
 const OFFER = { apiFormat: 'openai', baseUrl: 'https://api.openai.com/v1', providerModel: 'gpt-5-mini' } as const
 
 describe('the seller’s consent', () => {
-  it('lets members through that nobody knows', () => {
+  it('lets unknown members through', () => {
     const asked = { a_new_member: { deep: true } }
     const answer = sent('chat', asked, { offer: { passes: ['unknown'] } }) as Exclude<ReturnType<typeof sent>, string>
     expect(JSON.parse(answer.body)).toMatchObject(asked)
@@ -209,7 +209,7 @@ describe('the seller’s consent', () => {
     })
   })
 
-  it('buys nothing without a price', () => {
+  it('is useless without a price', () => {
     const passes = ['unknown', 'service_tier']
     expect(sent('chat', { service_tier: 'flex' }, { offer: { passes } })).toBe('unsupported_parameter service_tier')
   })
@@ -222,7 +222,7 @@ describe('the seller’s consent', () => {
     expect([member('service_tier', 'flex'), member('serviceTier', 'priority')]).toEqual([true, false])
   })
 
-  it('is asked for what has a price, by name', () => {
+  it('is required for each priced member, by name', () => {
     const tier = { param: 'service_tier', surcharge: 'service_tier', isCovered: true } as const
     const kept = (passes: readonly string[] | undefined, isCovered = true) =>
       isKeptFrom({ ...OFFER, ...(passes && { passes: [...passes] }) }, { ...tier, isCovered })
@@ -239,7 +239,7 @@ describe('the seller’s consent', () => {
 })
 
 describe('a voice that is sold by the character', () => {
-  it('is told how to speak only where its model lists it', () => {
+  it('gets speaking instructions only where its model lists them', () => {
     const asked = { speed: 0.25, instructions: 'Whisper.' }
     const unlisted = sent('speech', asked) as Exclude<ReturnType<typeof sent>, string>
     expect(unlisted.adaptedParams).toEqual(['speed', 'instructions'])
@@ -250,7 +250,7 @@ describe('a voice that is sold by the character', () => {
 })
 
 describe('the members of known clients', () => {
-  it('go on as they came, and nothing is named', () => {
+  it('are forwarded unchanged, and none is named', () => {
     const answer = sent('chat', { ...OF_CLIENTS, ...tool({}) }) as Exclude<ReturnType<typeof sent>, string>
     expect(JSON.parse(answer.body)).toMatchObject(OF_CLIENTS)
     expect(answer.adaptedParams).toEqual(['max_tokens'])
@@ -260,7 +260,7 @@ describe('the members of known clients', () => {
 describe('a mark of a prompt cache', () => {
   const plain = { cache_control: { type: 'ephemeral' } }
 
-  it('goes on where writes have a price, and is left out and named where they have none', () => {
+  it('is forwarded where writes have a price, and left out and named where they have none', () => {
     const asked = { ...marked(plain), ...tool(plain) }
     const written = sent('chat', asked, { prices: { ...TOKENS, cacheWrite: picoUsd(5_000_000n) } })
     expect(written).toMatchObject({ body: expect.stringContaining('"text":"a","cache_control"') })

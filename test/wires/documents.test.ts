@@ -57,7 +57,7 @@ function refusalOf(run: () => unknown): string {
 
 const read = (kind: Kind, body: object) => WIRES[kind].read(buildRaw(JSON.stringify({ model: 'gpt-5-mini', ...body })))
 
-/** The request that the one seller of the model is sent. Throws as the plan of the call does. */
+/** The request that the only seller of the model receives. Throws like the plan of the call. */
 function sent(kind: Kind, body: object, apiFormat: ProtocolName): string {
   const model = buildModel({ inputModalities: ['text', 'file'], parameters: [] })
   const market = buildTestMarket([buildOffer({ apiFormat })], model)
@@ -68,7 +68,7 @@ function sent(kind: Kind, body: object, apiFormat: ProtocolName): string {
   const ports = { market, health, caps: createSpentCaps(), rates: NO_RATES, now: 0 }
   const { candidates } = selectOffers(ports, target, readChoice(market, call.demand, buildPayer()))
   const [offer] = candidates
-  if (offer === undefined) throw new Error('no offer')
+  if (offer === undefined) throw new Error('there is no offer')
   return call.encode(buildPlan({ offer, target })).body
 }
 
@@ -94,11 +94,11 @@ describe('a document', () => {
     ['messages', 'gemini'],
     ['responses', 'messages'],
     ['responses', 'responses'],
-  ] as const)('by its address goes on from %s to a seller of %s', (kind, apiFormat) => {
+  ] as const)('by URL is forwarded from %s to a seller of %s', (kind, apiFormat) => {
     expect(sent(kind, BY_URL[kind], apiFormat)).toContain(URL_OF_PDF)
   })
 
-  it.each(['messages', 'responses'] as const)('by its address is refused from %s where no seller takes it', (kind) => {
+  it.each(['messages', 'responses'] as const)('by URL is refused from %s where no seller accepts it', (kind) => {
     expect(refusalOf(() => sent(kind, BY_URL[kind], 'openai'))).toBe('model_capability_unsupported file_url')
     expect(sent(kind, BY_DATA[kind], 'openai')).toContain(`data:application/pdf;base64,${PDF}`)
   })

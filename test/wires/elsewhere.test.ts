@@ -11,7 +11,7 @@ import { video } from '#data-plane/wires/video/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildRaw } from '#test/support/bytes/build-market.ts'
 
-/** Members by which gateways take another address or credential. */
+/** Members by which gateways accept another address or credential. */
 const ELSEWHERE = [
   'api_base',
   'base_url',
@@ -61,7 +61,7 @@ function refusal(read: () => unknown): unknown {
 const said = (param: string) => ['invalid_request', param, expect.stringContaining(`${param} names another address`)]
 
 describe('a member that names another place or key', () => {
-  it.each(WIRES)('is refused on %s by its name, as itself and nested', (_, wire, ask) => {
+  it.each(WIRES)('is refused on %s by its name, at the top level and nested', (_, wire, ask) => {
     for (const name of ELSEWHERE) {
       const nested = (rest: object) =>
         refusal(() => wire.read(buildRaw(JSON.stringify({ model: 'm', ...ask, ...rest }))))
@@ -72,12 +72,12 @@ describe('a member that names another place or key', () => {
     }
   })
 
-  it.each(WIRES)('is not any other member that %s does not know', (_, wire, ask) => {
+  it.each(WIRES)('differs from other members that %s does not know', (_, wire, ask) => {
     const more = { later_member: { mode: 'fast' }, top_k: 5, metadata: { organization: 'acme' }, min_p: 0.1 }
     expect(refusal(() => wire.read(buildRaw(JSON.stringify({ model: 'm', ...ask, ...more }))))).toBeUndefined()
   })
 
-  it('is not what the parameters of a tool or a schema are called', () => {
+  it('differs from the parameters of a tool or a schema', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: SCHEMA } }]
     const response_format = { type: 'json_schema', json_schema: { name: 'f', schema: SCHEMA } }
     const body = { model: 'm', messages: USER, tools, response_format }
@@ -106,7 +106,7 @@ describe('a member that names another place or key', () => {
     expect(send('prompt', '{"api_key":"is a word of the talk"}')).toBeUndefined()
   })
 
-  it('is found wherever it stands in members that are not known, and nothing of any depth or size is an error of ours', () => {
+  it('is found anywhere inside unknown members, and no depth or size causes a server error', () => {
     const shape = fc.jsonValue({ maxDepth: 6 })
     fc.assert(
       fc.property(shape, fc.constantFrom(...ELSEWHERE), (value, name) => {

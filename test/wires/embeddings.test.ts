@@ -74,13 +74,13 @@ describe('an embeddings request', () => {
     [['ü', 'ab'], 4, 2],
     [[1, 2, 3], 3, 1],
     [[[1, 2], [3]], 3, 2],
-  ])('is bound by bytes of text and by tokens as they are: %j', (input, tokens, count) => {
+  ])('is bounded by bytes of text and by tokens unchanged: %j', (input, tokens, count) => {
     const { bounds, endpoint } = read({ model: 'm', input }).demand
     expect(endpoint).toBe('embeddings')
     expect(bounds).toMatchObject({ inputTokens: tokens + 8 * count, inputs: count, maxOutputTokens: 0 })
   })
 
-  it('goes on byte for byte under the seller’s name, without what only routing reads', () => {
+  it('is forwarded byte for byte under the seller’s name, without the routing members', () => {
     const text = '{"provider":"a","input":["caf\\u00e9", "1"] ,"model":"x","user":null,"dimensions":3,"dimensions":4}'
     const target = buildTarget(buildModel({ parameters: ['dimensions'] }))
     const request = embeddings.read(buildRaw(text)).encode(buildPlan({ target }))
@@ -88,7 +88,7 @@ describe('an embeddings request', () => {
     expect(request.adaptedParams).toEqual([])
   })
 
-  it('leaves out an encoding that the model does not take, and says so; sizes are never left out', () => {
+  it('leaves out an encoding that the model does not support, and names it; sizes are never left out', () => {
     const target = buildTarget(buildModel({ parameters: ['temperature'] }))
     const call = read({ ...GOOD, encoding_format: 'base64', dimensions: 3 })
     expect(call.encode(buildPlan({ target })).adaptedParams).toContain('encoding_format')
@@ -97,7 +97,7 @@ describe('an embeddings request', () => {
 })
 
 describe('an embeddings answer', () => {
-  it('is the same however its bytes are cut, and its numbers stay as they were written', () => {
+  it('is the same however its bytes are cut, and keeps its numbers in their written form', () => {
     const expected = answer(GOOD, [recorded]).finish(RECEIPT)
     for (let cut = 1; cut < recorded.length; cut++) {
       const decoder = answer(GOOD, [recorded.subarray(0, cut), recorded.subarray(cut)])
@@ -127,7 +127,7 @@ describe('an embeddings answer', () => {
     })
   })
 
-  it('is in the encoding that was asked for, whichever the seller gave', () => {
+  it('has the requested encoding, whichever the seller sent', () => {
     const vectors = (body: object, ...given: unknown[]) =>
       JSON.parse(answer(body, whole(listOf(...given))).finish(RECEIPT)).data.map(
         ({ embedding }: { embedding: unknown }) => embedding,
@@ -141,7 +141,7 @@ describe('an embeddings answer', () => {
     ])
   })
 
-  it('passes nothing on but vectors', () => {
+  it('contains only vectors', () => {
     const list = listOf(FIRST, SECOND)
     const decoder = answer(GOOD, whole({ ...list, secret: 1, data: list.data.map((row) => ({ ...row, host: 'h' })) }))
     expect(Object.keys(JSON.parse(decoder.finish(RECEIPT)))).toEqual(['object', 'data', 'model', 'provider', 'usage'])
@@ -159,7 +159,7 @@ describe('an embeddings answer', () => {
     [listOf(FIRST, [1, null]), 'malformed'],
     [{ ...listOf(FIRST, SECOND), data: [0, 0].map((index) => ({ index, embedding: FIRST })) }, 'malformed'],
     [{ ...listOf(), data: [7, 1].map((index) => ({ index, embedding: FIRST })) }, 'malformed'],
-  ])('%.60j is no answer: %s', (body, kind) => {
+  ])('%.60j is malformed: %s', (body, kind) => {
     const decoder = answer(GOOD, whole(body))
     expect(decoder.failure()?.kind).toBe(kind)
     expect(decoder.ending().contentBytes).toBe(0)

@@ -9,7 +9,7 @@ import { buildRaw } from '#test/support/bytes/build-market.ts'
 describe('the envelope of /v1', () => {
   const { requestId } = buildRaw('')
 
-  it('carries type, code, message, param and the request id, inside and outside', () => {
+  it('has type, code, message, param and the request id, inside and outside', () => {
     const error = new AppError('rate_limited', { detail: { limit_source: 'key_rate' }, retryAfterSeconds: 1.2 })
     const { status, headers, body } = chat.envelope(error, requestId)
     expect([status, headers['retry-after']]).toEqual([429, '2'])

@@ -36,7 +36,7 @@ describe('an answer', () => {
     }
   })
 
-  it('that reports nothing costs the quote', () => {
+  it('without a usage report costs the quote', () => {
     const decoder = decoderOf()
     decoder.head?.takes?.(head('application/json'))
     decoder.push(Buffer.from('not JSON'))
@@ -44,7 +44,7 @@ describe('an answer', () => {
     expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
   })
 
-  it('of which only a part has come has sold nothing while it is held', () => {
+  it('that arrives in part sells nothing while it is held', () => {
     const decoder = decoderOf()
     decoder.head?.takes?.(head('application/json'))
     decoder.push(Buffer.from('{"data":['))
@@ -54,7 +54,7 @@ describe('an answer', () => {
     expect([decoder.contentPieces(), decoder.ending().contentBytes]).toEqual([1, 11])
   })
 
-  it('of a good status that says that the call has failed is a failure', () => {
+  it('with a success status that reports a failure is a failure', () => {
     const record = seedRecord('provider-p1')
     const state = { at: 'answer.status', done: [], failed: ['error'] }
     const routes = record.routes.map((route) => (route.id === 'images' ? { ...route, state } : route))
@@ -85,7 +85,7 @@ describe('an answer', () => {
     expect(decoder.ending().forwarded?.usage.output).toBe(1_000)
   })
 
-  it('that is too long to be held costs the quote, and none of it is lost', () => {
+  it('that is too long to be held costs the quote, and loses no byte', () => {
     const decoder = decoderOf()
     decoder.head?.takes?.(head('application/json'))
     const piece = Buffer.alloc(3_000_000, 'a')
@@ -95,7 +95,7 @@ describe('an answer', () => {
     expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
   })
 
-  it('of another type passes as it comes, priced at once', () => {
+  it('of another type passes unchanged, priced at once', () => {
     const decoder = decoderOf()
     decoder.head?.takes?.(head('image/png', { status: 201, headers: { 'content-length': '3', 'set-cookie': ['a'] } }))
     expect([decoder.head?.isHeld?.(), decoder.head?.isPriced?.(), decoder.head?.contentType?.()]).toEqual([
@@ -107,7 +107,7 @@ describe('an answer', () => {
     expect(decoder.head?.start?.()).toEqual({ status: 201, headers: { 'content-length': '3', ...INERT_HEADERS } })
   })
 
-  it('in events passes as it comes, and its last usage counts', () => {
+  it('in events passes unchanged, and its last usage counts', () => {
     const body = { model: 'gpt-5-mini', messages: [], max_tokens: 100, stream: true }
     const decoder = read(resource, P2, { body }).decoder(buildPlan())
     decoder.head?.takes?.(head('text/event-stream'))
@@ -159,7 +159,7 @@ describe('an answer', () => {
     })
   })
 
-  it.each([301, 400, 404, 429, 500])('of status %i is none', (status) => {
+  it.each([301, 400, 404, 429, 500])('of status %i sells nothing', (status) => {
     expect(decoderOf().head?.takes?.(head('application/json', { status }))).toBe(false)
   })
 

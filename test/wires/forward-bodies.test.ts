@@ -39,11 +39,11 @@ describe('a body', () => {
     expect(codeOfStream(`${P1}/v1/uploads/film.bin`, type, { method: 'PUT' })).toBe('read')
   })
 
-  it('that no rule looks into passes without a length only where nothing counts its bytes', () => {
+  it('without a length and without a rule passes only where no rule counts its bytes', () => {
     expect(codeOfStream(`${P1}/v1/uploads/film.bin`, 'video/mp4', { method: 'PUT', headers: {} })).toBe('read')
   })
 
-  it('of a GET is refused, whatever it holds', () => {
+  it('of a GET is refused, for any content', () => {
     expect(codeOfStream(`${P1}/v1/models`, 'text/plain', { method: 'GET' })).toBe('invalid_request')
     expect(codeOf(resource, `${P1}/v1/models`, { method: 'GET', body: { webhook: 'x' } })).toBe('invalid_request')
     expect(codeOf(resource, `${P1}/v1/models`, { method: 'GET' })).toBe('read')
@@ -58,11 +58,11 @@ describe('a body', () => {
     ['in capitals', { ...IMAGE, N: 8 }],
     ['with a letter that folds', { ...IMAGE, modeſ: 1, WebHook: 'https://evil.example' }],
     ['of a fence', { ...IMAGE, CALLBACK_URL: 'https://evil.example' }],
-  ])('that names a member that counts in another letter case is refused: %s', (_name, body) => {
+  ])("that names a rule's member in another letter case is refused: %s", (_name, body) => {
     expect(codeOf(resource, `${P1}/v1/images`, { body })).toBe('invalid_request')
   })
 
-  it('that names such a member deeper is refused, and where no rule looks it is not', () => {
+  it('that names such a member deeper is refused, and without a rule there it passes', () => {
     const sized = (size: object) => ({ ...target(`${RUN}/studio/flux-dev`), body: { image_size: size } })
     expect(codeOf(resource, H, sized({ width: 1, height: 1, Width: 9_000 }))).toBe('invalid_request')
     const tools = [{ type: 'function', function: { name: 'f', parameters: { properties: { N: {}, Model: {} } } } }]
@@ -71,19 +71,19 @@ describe('a body', () => {
     expect(codeOf(resource, `${P1}/v1/images`, { body: IMAGE, query })).toBe('invalid_request')
   })
 
-  it('that asks for none is priced as one', () => {
+  it('without the member is priced as one', () => {
     expect(read(resource, `${P1}/v1/images`, { body: { ...IMAGE, n: 0 } }).demand.bounds.units?.most).toEqual({
       images: 1,
     })
   })
 
-  it('with a mark of its byte order is the same to rules', () => {
+  it('with a byte order mark is the same to rules', () => {
     const body = `\ufeff${JSON.stringify({ ...IMAGE, n: 8 })}`
     expect(read(resource, `${P1}/v1/images`, { body }).demand.bounds.units?.most).toEqual({ images: 8 })
   })
 })
 
-describe('a member that is left open', () => {
+describe('a member that a buyer leaves open', () => {
   const sent = (body: unknown) => {
     const parsed = read(resource, P2, { body })
     const request = parsed.encode(buildPlan())
@@ -91,7 +91,7 @@ describe('a member that is left open', () => {
     return { text, adapted: request.adaptedParams, most: parsed.demand.bounds.units?.most }
   }
 
-  it('is filled in at the beginning, and all else stays byte for byte', () => {
+  it('is filled in at the beginning, and all other bytes stay', () => {
     expect(sent('{ "model": "gpt-5-mini",  "messages": [], "stream": true }')).toEqual({
       text: '{"stream_options":{"include_usage":true},"max_completion_tokens":8192, "model": "gpt-5-mini",  "messages": [], "stream": true }',
       adapted: ['max_completion_tokens', 'stream_options'],
@@ -103,18 +103,18 @@ describe('a member that is left open', () => {
     ['a limit of its own', { max_tokens: 5 }, [], 5],
     ['two limits', { max_tokens: 500, max_completion_tokens: 5 }, [], 500],
     ['a limit of null', { max_completion_tokens: null }, ['max_completion_tokens'], 8_192],
-    ['a wish of its own', { max_tokens: 5, stream: true, stream_options: { include_usage: true } }, [], 5],
+    ['a stream option', { max_tokens: 5, stream: true, stream_options: { include_usage: true } }, [], 5],
     [
-      'a wish against it',
+      'a stream option set to false',
       { max_tokens: 5, stream: true, stream_options: { include_usage: false } },
       ['stream_options'],
       5,
     ],
     ['other options', { max_tokens: 5, stream: true, stream_options: { x: 1 } }, ['stream_options'], 5],
-    ['a limit of nothing', { max_tokens: 0 }, [], 128_000],
+    ['a limit of zero', { max_tokens: 0 }, [], 128_000],
     ['no stream', { max_tokens: 5, stream: false }, [], 5],
-    ['options that are no object', { max_tokens: 5, stream: true, stream_options: 'x' }, [], 5],
-  ])('and what its buyer says is kept: %s', (_name, more, adapted, output) => {
+    ['options that are not an object', { max_tokens: 5, stream: true, stream_options: 'x' }, [], 5],
+  ])("keeps the buyer's value: %s", (_name, more, adapted, output) => {
     const made = sent({ model: 'gpt-5-mini', messages: [], ...more })
     expect([made.adapted, made.most?.output]).toEqual([adapted, output])
     const body = JSON.parse(made.text)

@@ -12,11 +12,11 @@ describe('the path of a call', () => {
   it.each([
     ['provider-h with a path', `${H}/studio/flux-dev`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
     ['provider-h with a slash', `${H}/`, target(`${RUN}/studio/flux-dev`), 'unexpected_path'],
-    ['a provider that nobody knows', '/resources/unknown/v1/images', {}, 'no_resource_offer'],
+    ['an unknown provider', '/resources/unknown/v1/images', {}, 'no_resource_offer'],
     ['a provider with an odd name', '/resources/__proto__/x', {}, 'no_resource_offer'],
-    ['a family is no resource', '/resources/social/v2/users/me', {}, 'no_resource_offer'],
+    ['a family in place of a resource', '/resources/social/v2/users/me', {}, 'no_resource_offer'],
     ['a fenced path', `${P1}/v1/me`, { method: 'GET' }, 'platform_route_refused'],
-    ['a path that no route has', `${P1}/v1/nothing`, {}, 'platform_route_refused'],
+    ['a path without a route', `${P1}/v1/nothing`, {}, 'platform_route_refused'],
     ['the wrong method', `${P1}/v1/images`, { method: 'GET' }, 'platform_route_refused'],
     ['dot segments', `${P1}/v1/videos/../images`, { body: IMAGE }, 'platform_route_refused'],
     ['encoded dot segments', `${P1}/v1/%2e%2e/images`, { body: IMAGE }, 'platform_route_refused'],
@@ -28,13 +28,13 @@ describe('the path of a call', () => {
     ['a backslash', `${P1}/v1\\images`, { body: IMAGE }, 'platform_route_refused'],
     ['an absolute form inside', `${P1}/https://sandbox-c.example/v1/images`, { body: IMAGE }, 'platform_route_refused'],
     ['a model without a price', `${P1}/v1/images`, { body: { ...IMAGE, model: 'canvas-9' } }, 'provider_unpriceable'],
-    ['units that are no number', `${P1}/v1/images`, { body: { ...IMAGE, n: 'many' } }, 'provider_unpriceable'],
+    ['units that are not a number', `${P1}/v1/images`, { body: { ...IMAGE, n: 'many' } }, 'provider_unpriceable'],
     ['no model', `${P1}/v1/images`, { body: { n: 1 } }, 'provider_unpriceable'],
     ['no body', `${P1}/v1/images`, {}, 'provider_unpriceable'],
     ['a long model, run at once', H, { ...target(`${RUN}/studio/motion`), body: {} }, 'job_route_required'],
     ['a member named twice', `${P1}/v1/images`, { body: '{"model":"canvas-1","n":1,"n":9}' }, 'invalid_request'],
-    ['a body that is no object', `${P1}/v1/images`, { body: '[1]' }, 'invalid_request'],
-    ['a body that is no JSON', `${P1}/v1/images`, { body: '{' }, 'invalid_json'],
+    ['a body that is not an object', `${P1}/v1/images`, { body: '[1]' }, 'invalid_request'],
+    ['a body that is not JSON', `${P1}/v1/images`, { body: '{' }, 'invalid_json'],
   ])('%s', (_name, path, given, code) => expect(codeOf(resource, path, given)).toBe(code))
 
   it('of the queue is not sold to wallets', () => {
@@ -52,17 +52,17 @@ describe('x-target-url', () => {
     ['another scheme', 'http://sandbox-a.example/studio/flux-dev'],
     ['another scheme still', 'file:///etc/passwd'],
     ['another host', 'https://evil.example/studio/flux-dev'],
-    ['a host that ends as ours', 'https://x-sandbox-a.example/studio/flux-dev'],
-    ['a host that begins as ours', 'https://sandbox-a.example.evil.example/studio/flux-dev'],
+    ['a host with the right ending', 'https://x-sandbox-a.example/studio/flux-dev'],
+    ['a host with the right beginning', 'https://sandbox-a.example.evil.example/studio/flux-dev'],
     ['user info', 'https://user:pass@sandbox-a.example/studio/flux-dev'],
-    ['a host behind user info', 'https://sandbox-a.example@evil.example/studio/flux-dev'],
+    ['a host after user info', 'https://sandbox-a.example@evil.example/studio/flux-dev'],
     ['a port', 'https://sandbox-a.example:8443/studio/flux-dev'],
     ['the default port', 'https://sandbox-a.example:443/studio/flux-dev'],
-    ['a dot behind the host', 'https://sandbox-a.example./studio/flux-dev'],
+    ['a dot after the host', 'https://sandbox-a.example./studio/flux-dev'],
     ['punycode', 'https://xn--sandbox-a.example/studio/flux-dev'],
-    ['letters that look alike', 'https://sandbоx-a.example/studio/flux-dev'],
-    ['an address', 'https://127.0.0.1/studio/flux-dev'],
-    ['an address in another base', 'https://2130706433/studio/flux-dev'],
+    ['look-alike letters', 'https://sandbоx-a.example/studio/flux-dev'],
+    ['an IP address', 'https://127.0.0.1/studio/flux-dev'],
+    ['an IP address in another base', 'https://2130706433/studio/flux-dev'],
     ['a fragment', 'https://sandbox-a.example/studio/flux-dev#x'],
     ['a backslash', 'https://sandbox-a.example\\@evil.example/studio/flux-dev'],
     ['a space', ' https://sandbox-a.example/studio/flux-dev'],
@@ -84,7 +84,7 @@ describe('x-target-url', () => {
     expect(codeOf(resource, H, { ...target(url), body: {} })).toBe('platform_route_refused')
   })
 
-  it('belongs into the header with its query', () => {
+  it('must be in the header with its query', () => {
     const query = new URLSearchParams('logs=1')
     expect(codeOf(resource, H, { ...target(`${RUN}/studio/flux-dev`), query, body: {} })).toBe('unexpected_path')
   })
@@ -107,7 +107,7 @@ describe('X-MKT-Require', () => {
 })
 
 describe('a request to a provider', () => {
-  it('is the bytes that came, also where they look like a credential, under headers that were made anew', () => {
+  it('has the received bytes, also where they look like a credential, under new headers', () => {
     const body =
       '{ "model": "gpt-5-mini", "messages": [], "max_tokens": 10, "api_key": "sk-buyer", "Authorization": "x" }'
     const headers = {
@@ -140,7 +140,7 @@ describe('a request to a provider', () => {
     })
   })
 
-  it('takes its query along', () => {
+  it('keeps its query', () => {
     const query = new URLSearchParams('max_results=20&query=a b')
     const parsed = read(family, '/x402/api/social/v2/posts/search/recent', { method: 'GET', query })
     expect(parsed.encode(buildPlan()).passedOn?.url).toBe(
@@ -163,16 +163,16 @@ describe('JSON-RPC', () => {
     ['an id beyond the range of numbers', '{"jsonrpc":"2.0","id":1e400,"method":"eth_chainId"}', 'invalid_request'],
     ['an id that is true', { ...call('eth_chainId'), id: true }, 'invalid_request'],
     ['a method that is a number', { ...call('eth_chainId'), method: 5 }, 'invalid_request'],
-    ['params that are a text', { ...call('eth_chainId'), params: 'x' }, 'invalid_request'],
+    ['params that are a string', { ...call('eth_chainId'), params: 'x' }, 'invalid_request'],
     ['jsonrpc 1.0', { ...call('eth_chainId'), jsonrpc: '1.0' }, 'invalid_request'],
-    ['a member of its own', { ...call('eth_chainId'), more: 1 }, 'invalid_request'],
+    ['an unknown member', { ...call('eth_chainId'), more: 1 }, 'invalid_request'],
     ['a prototype', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","__proto__":{}}', 'invalid_request'],
     ['a method twice', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","method":"eth_call"}', 'invalid_request'],
     ['a method that writes', call('eth_sendRawTransaction'), 'platform_route_refused'],
     ['a method that signs', call('eth_sign'), 'platform_route_refused'],
     ['a method of the node', call('admin_peers'), 'platform_route_refused'],
     ['a method of Object', call('constructor'), 'platform_route_refused'],
-    ['one bad method of many', [call('eth_chainId'), call('eth_sendTransaction')], 'platform_route_refused'],
+    ['one bad method among many', [call('eth_chainId'), call('eth_sendTransaction')], 'platform_route_refused'],
   ])('%s', (_name, body, code) => expect(codeOf(family, RPC, { body })).toBe(code))
 
   it('of a network that is not sold is not reachable', () => {
@@ -197,7 +197,7 @@ describe('JSON-RPC', () => {
     }
   }
 
-  it('costs by the class of each method, and answers come in order under the ids that were given, also twice', () => {
+  it('costs the class of each method, and answers come in order under the given ids, also twice', () => {
     const body =
       '[{"jsonrpc":"2.0","id":7,"method":"eth_chainId"},{"jsonrpc":"2.0","id":7,"method":"eth_getLogs","params":[{}]},{"jsonrpc":"2.0","method":"eth_chainId"},{"jsonrpc":"2.0","id":"a","method":"eth_call","params":[1e400]}]'
     const answer =
@@ -210,7 +210,7 @@ describe('JSON-RPC', () => {
     })
   })
 
-  it('keeps an id as large as it was written', () => {
+  it('keeps a large id in its written form', () => {
     const body = `{"jsonrpc":"2.0","id":1${'0'.repeat(200)},"method":"eth_chainId"}`
     expect(exchange(body, '{"id":0,"result":"0x1"}').got).toBe(
       `{"jsonrpc":"2.0","id":1${'0'.repeat(200)},"result":"0x1"}`,
@@ -219,9 +219,9 @@ describe('JSON-RPC', () => {
 
   it.each([
     ['an error for the whole batch', '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"}}'],
-    ['an answer too few', '[{"id":0,"result":1}]'],
+    ['a missing answer', '[{"id":0,"result":1}]'],
     ['an answer twice', '[{"id":0,"result":1},{"id":0,"result":1}]'],
-    ['an answer to nothing', '[{"id":0,"result":1},{"id":5,"result":1}]'],
+    ['an answer to no request', '[{"id":0,"result":1},{"id":5,"result":1}]'],
     ['an answer without a result', '[{"id":0,"result":1},{"id":1}]'],
     ['no JSON', 'oops'],
   ])('fails over %s', (_name, answer) => {
@@ -234,7 +234,7 @@ describe('JSON-RPC', () => {
   })
 })
 
-describe('a member that is named twice', () => {
+describe('a duplicate member', () => {
   it.each([
     ['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}', undefined],
     ['{"a":1,"\\u0061":2}', 'a'],

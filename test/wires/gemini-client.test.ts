@@ -10,7 +10,7 @@ import type { Talk } from '#test/support/facts/generated-talk.ts'
 import { asChat, idOf, SCHEMA, signature, talk } from '#test/support/facts/generated-talk.ts'
 
 const MODEL = 'gemini-3-flash-preview'
-/** True for a text that is an object in JSON, which the model gets as it is. */
+/** True for a text that is an object in JSON, which the model gets unchanged. */
 function isObject(given: string): boolean {
   try {
     const parsed: unknown = JSON.parse(given)
@@ -20,7 +20,7 @@ function isObject(given: string): boolean {
   }
 }
 
-/** The same conversation as a user of Google's own client writes it. */
+/** The same conversation written by a user of Google's own client. */
 function asGoogle({ system, exchanges, question, ...wish }: Talk): {
   readonly contents: Content[]
   readonly config: GenerateContentConfig
@@ -101,28 +101,25 @@ async function sentByClient(
   const request = { model: MODEL, ...asGoogle(given) }
   if (given.isStreamed) await client.models.generateContentStream(request)
   else await client.models.generateContent(request)
-  if (sent === undefined) throw new Error('nothing was sent')
+  if (sent === undefined) throw new Error('no request was sent')
   return sent
 }
 
 it.each([
   ['Gemini’s own protocol', 'gemini', ''],
   ['Gemini on Vertex AI', 'vertex', '/publishers/google'],
-] as const)(
-  'a conversation is sent to a seller of %s as Google’s own client sends it',
-  async (_what, apiFormat, at) => {
-    const plan = geminiPlan(MODEL, { id: MODEL, features: ['reasoning', 'tools'] })
-    const property = fc.asyncProperty(talk, async (talked) => {
-      // Vertex AI takes the tier in a header, which the client has no member for.
-      const given = { ...talked, isPriority: talked.isPriority && apiFormat === 'gemini' }
-      const { path, body } = chat
-        .read(buildRaw(JSON.stringify(asChat(MODEL, given))))
-        .encode({ ...plan, offer: { ...plan.offer, apiFormat } })
-      const client = await sentByClient(given, apiFormat === 'vertex')
-      expect(`/v1beta${at}${path}`).toBe(client.path)
-      expect(JSON.parse(body)).toEqual(client.body)
-      expect(dataOf(client.body, 'contents')).toBeDefined()
-    })
-    await fc.assert(property, { numRuns: 200 })
-  },
-)
+] as const)('a conversation is sent to a seller of %s like by Google’s own client', async (_what, apiFormat, at) => {
+  const plan = geminiPlan(MODEL, { id: MODEL, features: ['reasoning', 'tools'] })
+  const property = fc.asyncProperty(talk, async (talked) => {
+    // Vertex AI reads the tier from a header, for which the client has no member.
+    const given = { ...talked, isPriority: talked.isPriority && apiFormat === 'gemini' }
+    const { path, body } = chat
+      .read(buildRaw(JSON.stringify(asChat(MODEL, given))))
+      .encode({ ...plan, offer: { ...plan.offer, apiFormat } })
+    const client = await sentByClient(given, apiFormat === 'vertex')
+    expect(`/v1beta${at}${path}`).toBe(client.path)
+    expect(JSON.parse(body)).toEqual(client.body)
+    expect(dataOf(client.body, 'contents')).toBeDefined()
+  })
+  await fc.assert(property, { numRuns: 200 })
+})

@@ -55,7 +55,7 @@ async function sentByClient(ask: (client: GoogleGenAI) => Promise<unknown>, vert
   }
   const httpOptions = { baseUrl: 'https://a.example', apiVersion: 'v1', fetch: record }
   await ask(new GoogleGenAI({ apiKey: 'key', vertexai, httpOptions }))
-  if (sent === undefined) throw new Error('nothing was sent')
+  if (sent === undefined) throw new Error('no request was sent')
   return sent
 }
 
@@ -69,7 +69,7 @@ function heardFrom(call: ReturnType<typeof readPictures>, plan: ModelPlan, answe
 describe('vectors of a seller of Gemini’s own protocol', () => {
   const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 5 })
 
-  it('are asked for as Google’s own client asks for them', async () => {
+  it('are requested like by Google’s own client', async () => {
     const ask = fc.record({
       input: texts,
       dimensions: fc.option(fc.integer({ min: 1, max: 3_072 }), { nil: undefined }),
@@ -86,13 +86,13 @@ describe('vectors of a seller of Gemini’s own protocol', () => {
     await fc.assert(property, { numRuns: 200 })
   })
 
-  it('name what has no place there', () => {
+  it('name members without a place there', () => {
     const call = readVectors({ input: 'a', user: 'u', encoding_format: 'base64', provider: 'sandbox-e' })
     expect(sentFor(call, vectorPlan()).adaptedParams).toEqual(['user'])
     expect(sentFor(call, vectorPlan('tunedModels/mine')).path).toBe('/tunedModels/mine:batchEmbedContents')
   })
 
-  it('come back in the encoding that was asked for, with the figures that Google gives', () => {
+  it("return in the requested encoding, with Google's figures", () => {
     const answer = {
       embeddings: [{ values: [0.5, -1] }, { values: [1, 0.25] }],
       usageMetadata: { promptTokenCount: 9, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 9 }] },
@@ -111,10 +111,10 @@ describe('vectors of a seller of Gemini’s own protocol', () => {
 
   it.each([
     ['no list', {}],
-    ['a vector too few', { embeddings: [{ values: [1] }] }],
+    ['a missing vector', { embeddings: [{ values: [1] }] }],
     ['an entry without a vector', { embeddings: [{ values: [1] }, {}] }],
     ['a vector of words', { embeddings: [{ values: [1] }, { values: ['1'] }] }],
-    ['an entry that is none', { embeddings: [{ values: [1] }, null] }],
+    ['a malformed entry', { embeddings: [{ values: [1] }, null] }],
   ])('fail with %s', (_what, answer) => {
     expect(heardFrom(readVectors({ input: ['a', 'b'] }), vectorPlan(), answer).failure).toMatchObject({
       kind: 'malformed',
@@ -124,7 +124,7 @@ describe('vectors of a seller of Gemini’s own protocol', () => {
   it.each([
     ['lists of tokens', { input: [1, 2] }],
     ['more texts than a batch has', { input: Array.from({ length: 101 }, () => 'a') }],
-  ])('are of another seller for %s', (_what, body) => {
+  ])('come from another seller for %s', (_what, body) => {
     const { needs } = readVectors(body).demand
     expect(needs).toMatchObject({ openAiFormat: true })
     expect(readVectors({ input: Array.from({ length: 100 }, () => 'a') }).demand.needs).not.toHaveProperty(
@@ -141,14 +141,14 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
     ['of a ratio', { size: '1536x1024' }, 'a cat', { imageConfig: { aspectRatio: '3:2' } }],
     ['of a named ratio', { aspect_ratio: '16:9' }, 'a cat', { imageConfig: { aspectRatio: '16:9' } }],
     ['with a seed', { seed: 7 }, 'a cat', { seed: 7 }],
-  ] as const)('are asked for as Google’s own client asks for them, %s', async (_what, ask, contents, config) => {
+  ] as const)('are requested like by Google’s own client, %s', async (_what, ask, contents, config) => {
     const { path, body, adaptedParams } = sentFor(readPictures(ask), picturePlan())
     const client = await sentByClient(({ models }) => drawn(models, PAINTER, contents, config))
     expect({ path: `/v1${path}`, body }).toEqual(client)
     expect(adaptedParams).toEqual([])
   })
 
-  it('begin with the pictures of an edit, and know tiers from generation 3 on', async () => {
+  it('begin with the pictures of an edit, and have tiers from generation 3 on', async () => {
     const source = `data:image/png;base64,${PNG}`
     const { path, body } = sentFor(readPictures({ image: source, size: '2K' }), picturePlan(TIERED))
     const contents = [{ text: 'a cat' }, { inlineData: { mimeType: 'image/png', data: PNG } }]
@@ -160,16 +160,16 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
 
   it.each([
     ['two pictures', { n: 2 }, 'n'],
-    ['a ratio that it does not know', { size: '1000x700' }, 'size'],
+    ['an unknown ratio', { size: '1000x700' }, 'size'],
     ['more pixels than it makes', { size: '2K' }, 'size'],
-    ['an address that may be a film', { image: 'https://www.youtube.com/watch?v=1' }, 'image'],
-  ])('are of another seller for %s', (_what, ask, param) => {
+    ['a URL that may be a film', { image: 'https://www.youtube.com/watch?v=1' }, 'image'],
+  ])('come from another seller for %s', (_what, ask, param) => {
     expect(() => readPictures(ask).encode(picturePlan())).toThrow(
       expect.objectContaining({ code: 'invalid_request', param }),
     )
   })
 
-  it('are read out of the parts of the answer, but for those of its thoughts', () => {
+  it('are read from the parts of the answer, except those of its thoughts', () => {
     const picture = { inlineData: { mimeType: 'image/png', data: PNG } }
     const draft = { inlineData: { mimeType: 'image/png', data: `${PNG.slice(0, -1)}A` } }
     const parts = [{ ...draft, thought: true }, { text: 'Here it is.' }, picture]
@@ -189,7 +189,7 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
   it.each([
     ['a blocked prompt', { promptFeedback: { blockReason: 'SAFETY' } }, { kind: 'error', status: 400 }],
     ['no candidates', {}, { kind: 'malformed' }],
-    ['data that is none', { candidates: [{ content: { parts: [{ inlineData: {} }] } }] }, { kind: 'malformed' }],
+    ['malformed data', { candidates: [{ content: { parts: [{ inlineData: {} }] } }] }, { kind: 'malformed' }],
   ])('fail with %s', (_what, answer, failure) => {
     expect(heardFrom(readPictures({}), picturePlan(), answer).failure).toMatchObject(failure)
   })
@@ -197,8 +197,8 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
   it.each([
     ['NO_IMAGE', { finishReason: 'NO_IMAGE' }],
     ['IMAGE_SAFETY', { finishReason: 'IMAGE_SAFETY', content: {} }],
-    ['words alone', { finishReason: 'STOP', content: { parts: [{ text: 'I cannot.' }] } }],
-  ])('are none, and nothing to pay, with %s', (_what, candidate) => {
+    ['text only', { finishReason: 'STOP', content: { parts: [{ text: 'I cannot.' }] } }],
+  ])('are missing, and free, with %s', (_what, candidate) => {
     const { failure, reported, text } = heardFrom(readPictures({}), picturePlan(), { candidates: [candidate] })
     expect([failure, reported.images]).toEqual([undefined, 0])
     expect(JSON.parse(text()).data).toEqual([])
@@ -206,7 +206,7 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
 })
 
 describe('pictures of Imagen', () => {
-  it('are asked for at Vertex AI as Google’s own client asks for them', async () => {
+  it('are requested at Vertex AI like by Google’s own client', async () => {
     const { path, body, adaptedParams } = sentFor(
       readPictures({ n: 2, aspect_ratio: '16:9', resolution: '2K' }),
       imagenPlan(),
@@ -222,15 +222,15 @@ describe('pictures of Imagen', () => {
 
   it.each([
     ['five pictures', { n: 5 }, 'n'],
-    ['a ratio that it does not know', { size: '1536x1024' }, 'size'],
+    ['an unknown ratio', { size: '1536x1024' }, 'size'],
     ['more pixels than it makes', { size: '4K' }, 'size'],
-  ])('are of another seller for %s', (_what, ask, param) => {
+  ])('come from another seller for %s', (_what, ask, param) => {
     expect(() => readPictures(ask).encode(imagenPlan())).toThrow(
       expect.objectContaining({ code: 'invalid_request', param }),
     )
   })
 
-  it('are those that were not filtered', () => {
+  it('are only those that were not filtered', () => {
     const predictions = [{ bytesBase64Encoded: PNG, mimeType: 'image/png' }, { raiFilteredReason: 'Filtered.' }]
     const { reported, text } = heardFrom(readPictures({ n: 2 }), imagenPlan('gemini'), { predictions })
     expect(reported.images).toBe(1)

@@ -83,7 +83,7 @@ describe('a request in Gemini’s own protocol', () => {
     ])
   })
 
-  it('passes the input of a call and an object of a result on letter by letter', () => {
+  it('passes the input of a call and an object of a result on character by character', () => {
     const input = '{ "id": 1234567890123456789, "x":1.0 }'
     const { body } = sent({
       messages: [
@@ -99,7 +99,7 @@ describe('a request in Gemini’s own protocol', () => {
     expect(body).toContain('"functionResponse":{"id":"b","name":"g","response":{"output":"[1]"}}')
   })
 
-  it('names the function of each result, in the order of the calls, with pictures behind them', () => {
+  it('names the function of each result, in the order of the calls, with pictures after them', () => {
     const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
     const use = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} })
     const body = {
@@ -150,15 +150,15 @@ describe('a request in Gemini’s own protocol', () => {
         .map((part) => dataOf(part, 'thoughtSignature'))
     }
 
-    it('come back, and stand in for those that others have not made, at the first call of each step', () => {
+    it('return, and replace the missing ones of other makers, at the first call of each step', () => {
       expect(signaturesOf('gemini-3.1-pro-preview')).toEqual([undefined, DUMMY, undefined, 'c2ln'])
     })
 
-    it('are made up for no model that does not check them', () => {
+    it('are never invented for a model that does not check them', () => {
       expect(signaturesOf('gemini-2.5-pro')).toEqual([undefined, undefined, undefined, 'c2ln'])
     })
 
-    it('of texts come back with the last text, and other makers’ thoughts never', () => {
+    it('of texts return with the last text, and other makers’ thoughts never', () => {
       const details = [
         { type: 'reasoning.text', text: 'hm', signature: 'Y2xhdWRl' },
         { type: 'reasoning.encrypted', data: 'Z2VtaW5p', format: 'google-gemini-v1' },
@@ -189,7 +189,7 @@ describe('a request in Gemini’s own protocol', () => {
       { type: 'function', function: { name: 'f' } },
       { mode: 'ANY', allowedFunctionNames: ['f'] },
     ],
-  ])('says the choice %j', (tool_choice, functionCallingConfig) => {
+  ])('expresses the choice %j', (tool_choice, functionCallingConfig) => {
     const { json } = sent({ tools: [TOOL('f', SCHEMA)], tool_choice })
     expect(json['toolConfig']).toEqual({ functionCallingConfig })
   })
@@ -225,25 +225,20 @@ describe('a request in Gemini’s own protocol', () => {
     expect(sent({ service_tier: 'auto' }).json).not.toHaveProperty('serviceTier')
   })
 
-  it.each(['gemini', 'vertex'] as const)(
-    'gives %s no picture by an address that does not tell its type',
-    (apiFormat) => {
-      const plan = geminiPlan()
-      const at = { ...plan, offer: { ...plan.offer, apiFormat } }
-      const ask = (url: string) => ({
-        messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
-      })
-      // A video at an address costs a thousand pictures.
-      for (const url of ['https://files.example/a', 'https://www.youtube.com/watch?v=1', 'https://youtu.be/1?t=.png'])
-        expect(() => sent(ask(url), at)).toThrow(
-          expect.objectContaining({ code: 'invalid_request', param: 'messages' }),
-        )
-      const typed = JSON.stringify(sent(ask('https://files.example/a.png?b=1'), at).json)
-      expect(typed).toContain('{"mimeType":"image/png","fileUri":"https://files.example/a.png?b=1"}')
-    },
-  )
+  it.each(['gemini', 'vertex'] as const)('sends %s no picture by a URL that does not show its type', (apiFormat) => {
+    const plan = geminiPlan()
+    const at = { ...plan, offer: { ...plan.offer, apiFormat } }
+    const ask = (url: string) => ({
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    })
+    // A video at a URL costs as much as a thousand pictures.
+    for (const url of ['https://files.example/a', 'https://www.youtube.com/watch?v=1', 'https://youtu.be/1?t=.png'])
+      expect(() => sent(ask(url), at)).toThrow(expect.objectContaining({ code: 'invalid_request', param: 'messages' }))
+    const typed = JSON.stringify(sent(ask('https://files.example/a.png?b=1'), at).json)
+    expect(typed).toContain('{"mimeType":"image/png","fileUri":"https://files.example/a.png?b=1"}')
+  })
 
-  it('asks Vertex AI for a tier in a header', () => {
+  it('sends a tier to Vertex AI in a header', () => {
     const plan = geminiPlan()
     const offer = { ...plan.offer, apiFormat: 'vertex' as const }
     const { json, headers, adaptedParams, path } = sent({ service_tier: 'flex' }, { ...plan, offer })
@@ -256,7 +251,7 @@ describe('a request in Gemini’s own protocol', () => {
     expect(sent({}, { ...plan, offer })).not.toHaveProperty('headers')
   })
 
-  it('asks for no picture, which no buyer’s wire could carry', () => {
+  it('requests no picture, because no buyer’s wire could carry it', () => {
     const { config } = sent({}, geminiPlan('gemini-2.5-flash-image', { outputModalities: ['image', 'text'] }))
     expect(config).toMatchObject({ responseModalities: ['TEXT'] })
   })
@@ -282,13 +277,13 @@ describe('a request in Gemini’s own protocol', () => {
     ['gemini-2.0-flash', { reasoning_effort: 'low' }, undefined, true],
     ['gemini-2.0-flash', { reasoning_effort: 'none' }, undefined, false],
     ['gemma-3-27b-it', { reasoning_effort: 'low' }, undefined, true],
-  ])('thinks with %s as %j wishes', (model, wish, thinkingConfig, isNamed) => {
+  ])('thinks with %s as requested by %j', (model, wish, thinkingConfig, isNamed) => {
     const { config, adaptedParams } = sent(wish, geminiPlan(model))
     expect(dataOf(config, 'thinkingConfig')).toEqual(thinkingConfig)
     expect(adaptedParams.includes('reasoning')).toBe(isNamed)
   })
 
-  it('asks for a schema itself, and by a function where the model takes none beside functions', () => {
+  it('sends a schema itself, and a function where the model accepts no schema beside functions', () => {
     const response_format = { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA } }
     expect(sent({ response_format }).config).toMatchObject({
       responseMimeType: 'application/json',

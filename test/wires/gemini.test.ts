@@ -59,7 +59,7 @@ function read(isStreamed: boolean, text: string, cuts: readonly number[] = []) {
 }
 
 describe('an answer in Gemini’s own protocol', () => {
-  it.each(WAYS)('is heard on the %s wire, %s', (wire, form) => {
+  it.each(WAYS)('reaches the %s wire, %s', (wire, form) => {
     const heard = hearOnWire(wire, form === 'streamed', AS[form](), { plan: geminiPlan() })
     expect(heard.text).toBe('It is sunny.')
     expect(heard.calls.map(({ name, input }) => ({ name, input: JSON.parse(input || '{}') }))).toEqual([
@@ -83,7 +83,7 @@ describe('an answer in Gemini’s own protocol', () => {
     expect(reported).toEqual(read(false, AS.whole()).reported)
   })
 
-  it.each(FORMS)('gives the arguments of a call letter by letter, %s', (form) => {
+  it.each(FORMS)('has the arguments of a call character by character, %s', (form) => {
     const args = '{ "id": 1234567890123456789, "x": 1.0, "t": "}]" }'
     const text = `{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"name":"f","args":${args}}}]},"finishReason":"STOP"}]}`
     const { events } = read(form === 'streamed', form === 'streamed' ? `data: ${text}\n\n` : text)
@@ -109,7 +109,7 @@ describe('an answer in Gemini’s own protocol', () => {
   })
 
   it.each(['MALFORMED_FUNCTION_CALL', 'MALFORMED_RESPONSE', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'])(
-    'that the model has spoilt (%s) is a fault of the provider, which another may not have',
+    "that the model has spoilt (%s) is the provider's fault, which another may not have",
     (finishReason) => {
       for (const isStreamed of [false, true]) {
         const text = JSON.stringify(answer(undefined, finishReason, { usageMetadata: USAGE }))
@@ -141,14 +141,14 @@ describe('an answer in Gemini’s own protocol', () => {
       '{"candidates":[],"usageMetadata":{"promptTokenCount":9}}',
       'malformed',
     ],
-    ['with a candidate that says nothing', false, '{"candidates":[{"index":0}]}', 'malformed'],
-    ['with candidates that are no list', true, 'data: {"candidates":{}}\n\n', 'malformed'],
-    ['with a candidate that is none', true, 'data: {"candidates":["a"]}\n\n', 'malformed'],
-    ['with content that is none', true, 'data: {"candidates":[{"content":"a"}]}\n\n', 'malformed'],
-    ['with parts that are no list', true, 'data: {"candidates":[{"content":{"parts":{}}}]}\n\n', 'malformed'],
-    ['with arguments in a text', false, withArguments('"{}"'), 'malformed'],
-    ['with arguments in a list', false, withArguments('[1]'), 'malformed'],
-    ['with a part that is none', false, '{"candidates":[{"content":{"parts":[1]}}]}', 'malformed'],
+    ['with an empty candidate', false, '{"candidates":[{"index":0}]}', 'malformed'],
+    ['with candidates that are not a list', true, 'data: {"candidates":{}}\n\n', 'malformed'],
+    ['with a malformed candidate', true, 'data: {"candidates":["a"]}\n\n', 'malformed'],
+    ['with malformed content', true, 'data: {"candidates":[{"content":"a"}]}\n\n', 'malformed'],
+    ['with parts that are not a list', true, 'data: {"candidates":[{"content":{"parts":{}}}]}\n\n', 'malformed'],
+    ['with arguments as a string', false, withArguments('"{}"'), 'malformed'],
+    ['with arguments as a list', false, withArguments('[1]'), 'malformed'],
+    ['with a malformed part', false, '{"candidates":[{"content":{"parts":[1]}}]}', 'malformed'],
     ['with a call without a name', false, '{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}', 'malformed'],
     ['that stops in the middle', true, stream(answer([{ text: 'a' }])), 'cut'],
   ])('%s cannot be read', (_name, isStreamed, text, kind) => {
@@ -156,11 +156,11 @@ describe('an answer in Gemini’s own protocol', () => {
   })
 })
 
-describe('an answer of Gemini that is odd and right', () => {
+describe('an odd but valid answer of Gemini', () => {
   const finishOf = (text: string, isStreamed = false) => read(isStreamed, text).events.at(-1)
 
   it.each([
-    ['says only that it is done', '{"candidates":[{"finishReason":"STOP"}]}'],
+    ['has only its finish reason', '{"candidates":[{"finishReason":"STOP"}]}'],
     ['has no parts', '{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}'],
     ['has null in the place of its content', '{"candidates":[{"content":null,"finishReason":"STOP"}]}'],
   ])('%s', (_what, text) => {
@@ -170,7 +170,7 @@ describe('an answer of Gemini that is odd and right', () => {
     }
   })
 
-  it('has thoughts alone, up to its limit', () => {
+  it('has only thoughts, up to its limit', () => {
     const text = JSON.stringify(answer([{ text: 'Hm.', thought: true }], 'MAX_TOKENS', { usageMetadata: USAGE }))
     expect(read(false, text)).toMatchObject({
       events: [
@@ -182,7 +182,7 @@ describe('an answer of Gemini that is odd and right', () => {
     })
   })
 
-  it('has its figures behind its end', () => {
+  it('has its figures after its end', () => {
     const frames = stream(answer([{ text: 'a' }]), answer(undefined, 'MAX_TOKENS'), { usageMetadata: USAGE })
     expect(read(true, frames)).toMatchObject({ reported: { inputTokens: 107 }, failure: undefined })
     expect(finishOf(frames, true)).toMatchObject({ reason: 'length' })
@@ -200,7 +200,7 @@ describe('an answer of Gemini that is odd and right', () => {
   })
 })
 
-describe('what Gemini reports', () => {
+describe('the usage of Gemini', () => {
   const usageOf = (usageMetadata: object) =>
     read(false, JSON.stringify(answer([{ text: 'a' }], 'STOP', { usageMetadata }))).reported
 
@@ -235,7 +235,7 @@ describe('what Gemini reports', () => {
     })
   })
 
-  it('has the figures of the last event, and those of an earlier one that it leaves out', () => {
+  it('has the figures of the last event, and those of an earlier one that the last leaves out', () => {
     const { reported } = read(
       true,
       stream(
@@ -249,14 +249,14 @@ describe('what Gemini reports', () => {
     expect(reported).toMatchObject({ inputTokens: 10, outputTokens: 9, reasoningTokens: 5 })
   })
 
-  it('has thoughts that the total alone counts', () => {
+  it('has thoughts that are only in the total', () => {
     expect(usageOf({ promptTokenCount: 10, candidatesTokenCount: 12, totalTokenCount: 522 })).toMatchObject({
       outputTokens: 12,
       unnamedTokens: 500,
     })
   })
 
-  it('has the tier that has served, in the usage or in a header', () => {
+  it('has the serving tier, in the usage or in a header', () => {
     expect(usageOf({ ...USAGE, serviceTier: 'flex' })).toMatchObject({ serviceTier: 'flex' })
     expect(usageOf({ ...USAGE, trafficType: 'ON_DEMAND_PRIORITY' })).toMatchObject({
       serviceTier: 'ON_DEMAND_PRIORITY',
@@ -275,7 +275,7 @@ describe('what Gemini reports', () => {
 })
 
 describe('a tool loop', () => {
-  /** The second turn's request, as a client makes it of what it got. */
+  /** The second turn's request, built by a client from the answer. */
   function nextOf(wire: WireName, { turn, calls }: HeardOnWire): object {
     const id = calls[0]?.id ?? ''
     switch (wire) {

@@ -75,7 +75,7 @@ const meter = (decoder: Decoder) => meterUsage(PLAN, read().demand, decoder.endi
 describe('a streamed picture', () => {
   const answer = partial(0) + partial(1, large) + completed(large)
 
-  it('shows partial pictures as they come, and keeps the whole one for its cost', () => {
+  it('shows partial pictures at once, and keeps the whole one for its cost', () => {
     const { decoder, out } = decode(answer)
     expect(dataOf(out).map(({ b64_json, partial_image_index: index }) => [index, b64_json])).toEqual([
       [0, small],
@@ -99,7 +99,7 @@ describe('a streamed picture', () => {
     expect(decode(text.replaceAll('\n', '\r\n')).out).toBe(whole.out)
   })
 
-  it('is named by the path that was asked, whatever the provider calls it', () => {
+  it('is named by the requested path, whatever the provider calls it', () => {
     const source = { image: `data:image/png;base64,${small}` }
     const text = event('partial_image', { b64_json: small }, 'image_edit') + completed()
     for (const [wire, family] of [
@@ -113,7 +113,7 @@ describe('a streamed picture', () => {
     }
   })
 
-  it('shows no more partial pictures than were asked for', () => {
+  it('shows no more partial pictures than requested', () => {
     const { out, decoder } = decode(partial(0) + partial(1) + partial(2) + completed())
     expect([dataOf(out).length, decoder.ending().reported.partialImages]).toEqual([2, 2])
   })
@@ -129,18 +129,18 @@ describe('a streamed picture', () => {
     ['an end mark before its end', `${partial(0)}data: [DONE]\n\n`, 'cut'],
     ['an event without its image', event('completed', {}), 'malformed'],
     ['an address in place of bytes', event('completed', { url: 'https://a.example/a.png' }), 'malformed'],
-    ['data that is no image', completed(Buffer.from('<html><body>no').toString('base64')), 'malformed'],
-    ['base64 that is none', completed(`${small.slice(0, 40)}*${small}`), 'malformed'],
+    ['data that is not an image', completed(Buffer.from('<html><body>no').toString('base64')), 'malformed'],
+    ['malformed base64', completed(`${small.slice(0, 40)}*${small}`), 'malformed'],
     ['an error event', 'data: {"type":"error","code":"server_error","message":"no"}\n\n', 'error'],
     ['an error object', 'data: {"error":{"message":"no"}}\n\n', 'error'],
     ['a whole answer without a picture', '{"data":[]}', 'malformed'],
-    ['a whole answer that is no list', '{"data":3}', 'malformed'],
+    ['a whole answer that is not a list', '{"data":3}', 'malformed'],
   ])('with %s has failed', (_name, text, kind) => {
     const { decoder } = decode(text)
     expect([decoder.failure()?.kind, decoder.isDone()]).toEqual([kind, false])
   })
 
-  it('passes over events that mean nothing here', () => {
+  it('skips unknown events', () => {
     const { decoder } = decode(`data: {"type":"image_generation.queued"}\n\n: a comment\n\n${completed()}`)
     expect([decoder.failure(), decoder.isDone()]).toEqual([undefined, true])
   })
@@ -158,7 +158,7 @@ describe('the bill of a streamed picture', () => {
       usage: { imageOutput: 472 },
       anomalies: ['output_clipped'],
     })
-    // Words beside a picture are no reason to suspect its seller. Of them counts what the bound has room for.
+    // Text beside a picture does not make a seller suspect. It counts as far as the bound has room.
     const spoken = (image_tokens: number) => ({ ...USAGE, output_tokens: 480, output_tokens_details: { image_tokens } })
     const bills = [272, 472, 473].map((pictures) => meter(decode(completed(small, spoken(pictures))).decoder))
     expect(bills.map(({ usage, anomalies }) => [usage, anomalies])).toEqual([
@@ -168,12 +168,12 @@ describe('the bill of a streamed picture', () => {
     ])
   })
 
-  it('is that of the catalogue where the provider gives none: the picture, and each partial one that came', () => {
+  it('is that of the catalogue where the provider reports none: the picture, and each delivered partial one', () => {
     const { usage, source } = meter(decode(partial(0) + completed(small, {})).decoder)
     expect([usage, source]).toEqual([{ input: 2, imageOutput: 272 + 100 }, 'estimated'])
   })
 
-  it('is that of the partial pictures where the whole one never came', () => {
+  it('is that of the partial pictures where the whole one never arrived', () => {
     expect(meter(decode(partial(0)).decoder).usage).toEqual({ input: 2, imageOutput: 100 })
     const pieces = { version: 'test', unitPrices: { images: picoUsd(40_000_000_000n) } }
     const plan = { ...PLAN, target: { ...TARGET, price: pieces } }
@@ -181,7 +181,7 @@ describe('the bill of a streamed picture', () => {
     expect(meterUsage(plan, read().demand, decoder.ending()).usage).toEqual({})
   })
 
-  it('is held for with all the partial pictures that may come', () => {
+  it('has a hold for all partial pictures that may come', () => {
     const bound = (body: object) => boundOf(TARGET, read(body).demand).outputTokens
     expect([bound({}), bound({ partial_images: 0 }), bound({ partial_images: 3 })]).toEqual([472, 272, 572])
   })
@@ -192,14 +192,14 @@ describe('a request for a streamed picture', () => {
     ['n of 2', { n: 2 }, 'n'],
     ['4 partial pictures', { partial_images: 4 }, 'partial_images'],
     ['half a partial picture', { partial_images: 0.5 }, 'partial_images'],
-    ['a text of partial pictures', { partial_images: '1' }, 'partial_images'],
+    ['a string of partial pictures', { partial_images: '1' }, 'partial_images'],
     ['partial pictures without a stream', { stream: false }, 'partial_images'],
-    ['a stream that is no boolean', { stream: 'true' }, 'stream'],
+    ['a stream that is not a boolean', { stream: 'true' }, 'stream'],
   ])('is refused with %s', (_name, body, param) => {
     expect(() => read(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param }))
   })
 
-  it('is asked in the provider’s own members, and names what it cannot have', () => {
+  it('is sent in the provider’s own members, and names unsupported ones', () => {
     const asked = (body: object) => {
       const { body: text, accept, adaptedParams } = read(body).encode(PLAN)
       return [JSON.parse(text), accept, adaptedParams]

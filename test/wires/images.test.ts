@@ -24,7 +24,7 @@ function decoderOf(format: string | undefined, count: number): Decoder {
   return images.read(buildRaw(JSON.stringify(body))).decoder(buildPlan())
 }
 
-/** A decoder that has read an answer with these pictures, as a provider writes it that escapes its slashes. */
+/** A decoder that has read an answer with these pictures, from a provider that escapes its slashes. */
 function decoded(format: string | undefined, data: readonly object[]): Decoder {
   const decoder = decoderOf(format, data.length)
   decoder.push(Buffer.from(JSON.stringify({ data }).replaceAll('/', '\\/')))
@@ -42,7 +42,7 @@ function written(decoder: Decoder): { data: object[]; usage: { adapted_params: s
 const picture = (bytes: number) => Buffer.concat([pngOf('a cat', 16, 16), randomBytes(bytes)])
 
 describe('an answer of pictures', () => {
-  it('that came as bytes gives them up byte for byte, and has links in their place', () => {
+  it('that arrived as bytes yields them byte for byte, and has links in their place', () => {
     const [small, large] = [picture(10), picture(900_000)]
     const data = [small, large].map((bytes) => ({ b64_json: bytes.toString('base64'), revised_prompt: 'A cat.' }))
     const decoder = decoded('url', data)
@@ -61,7 +61,7 @@ describe('an answer of pictures', () => {
     expect(answer.usage.adapted_params).toEqual(['quality'])
   })
 
-  it('keeps the bytes that have no link, and says so', () => {
+  it('keeps the bytes that have no link, and reports it', () => {
     const [first, second] = [picture(40_000), picture(50_000)]
     const decoder = decoded(
       'url',
@@ -75,9 +75,9 @@ describe('an answer of pictures', () => {
   })
 
   it.each<[string, string | undefined, object, readonly string[]]>([
-    ['bytes that were asked for', 'b64_json', { b64_json: picture(0).toString('base64') }, []],
-    ['bytes where no form was asked for', undefined, { b64_json: picture(0).toString('base64') }, []],
-    ['a URL that was asked for', 'url', { url: 'https://files.example.com/a.png' }, []],
+    ['bytes that were requested', 'b64_json', { b64_json: picture(0).toString('base64') }, []],
+    ['bytes where no form was requested', undefined, { b64_json: picture(0).toString('base64') }, []],
+    ['a URL that was requested', 'url', { url: 'https://files.example.com/a.png' }, []],
     ['a URL in place of bytes', 'b64_json', { url: 'https://files.example.com/a.png' }, ['response_format']],
   ])('has no files in %s', (_name, format, entry, adapted) => {
     const decoder = decoded(format, [entry])
@@ -85,7 +85,7 @@ describe('an answer of pictures', () => {
     expect(written(decoder).data).toEqual([entry])
   })
 
-  it('is refused where it nests deeper than 64 or is no UTF-8, whether it is short or long and in whatever pieces', () => {
+  it('is refused where it nests deeper than 64 or is not UTF-8, short or long and in any pieces', () => {
     const data = `"data":[${JSON.stringify({ b64_json: picture(10).toString('base64') })}]`
     const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)},${data}}`)
     const broken = Buffer.from(`{"a":"\xff",${data}}`, 'latin1')
@@ -116,7 +116,7 @@ describe('a source of an edit', () => {
     }
   }
 
-  /** A form with files of so many bytes. */
+  /** A form with files of this many bytes. */
   function uploadOf(...sizes: readonly number[]): string | undefined {
     const fields = Object.entries({ model: 'm', prompt: 'a hat' }).map(([name, value]) => ({ name, value }))
     const files = sizes.map((size) => ({
@@ -137,7 +137,7 @@ describe('a source of an edit', () => {
     expect([uploadOf(18_874_368), uploadOf(18_874_369)]).toEqual([undefined, 'request_too_large image'])
   })
 
-  it('is one of at most eight files, and there is one at least', () => {
+  it('is one of one to eight files', () => {
     const sizes = (count: number) => Array.from({ length: count }, () => 1_000)
     expect([uploadOf(...sizes(8)), uploadOf(...sizes(9)), uploadOf()]).toEqual([
       undefined,
@@ -150,7 +150,7 @@ describe('a source of an edit', () => {
 describe('a picture in base64', () => {
   const bytes = (text: string, inlined = NOTHING_INLINED) => Buffer.concat([...pictureBytes(text, inlined)])
 
-  it('is decoded in steps of every length, with slashes escaped or not, wherever it stands', () => {
+  it('is decoded in steps of every length, with slashes escaped or not, anywhere', () => {
     const length = fc.oneof(
       fc.nat(40),
       fc.integer({ min: 196_600, max: 196_620 }),
@@ -170,7 +170,7 @@ describe('a picture in base64', () => {
   })
 
   it.each(['QUJD=QUJD', 'QQ==QQ==', `${'A'.repeat(262_143)}=QUJD`])(
-    'is none when it goes on behind its end: %.12s',
+    'is refused when it goes on after its end: %.12s',
     (text) => {
       expect(() => bytes(text)).toThrow('base64 goes on')
     },

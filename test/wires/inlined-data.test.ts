@@ -12,7 +12,7 @@ const SPAN_BYTES = 16_384
 const LARGE_BYTES = 1_048_576
 const SENT = { path: '/', contentType: '', accept: '', adaptedParams: [] }
 
-/** Fills the stand-ins of a text with data. */
+/** Fills the placeholders of a text with data. */
 function filled(body: string, bytes: Buffer): Buffer {
   return Buffer.concat([...(putInlinedBack({ ...SENT, body }, { bytes, hasStandIns: true }).pieces ?? [])])
 }
@@ -40,7 +40,7 @@ const { value } = fc.letrec((tie) => ({
 }))
 const messageList = fc.array(fc.oneof(fc.dictionary(holder, held, { maxKeys: 2 }), value), { maxLength: 4 })
 
-/** A request as some client writes it. */
+/** A request with some client's own formatting. */
 const request = fc
   .tuple(messageList, value, fc.constantFrom(0, 2), fc.boolean(), fc.constantFrom('', '\ufeff'))
   .map(([said, rest, indent, escapesSlashes, mark]) => {
@@ -49,7 +49,7 @@ const request = fc
   })
 
 describe('a request read around its inlined data', () => {
-  it('is what it would be read with it, byte for byte and in what it means', () => {
+  it('equals the whole reading, byte for byte and in its meaning', () => {
     let found = 0
     fc.assert(
       fc.property(request, (text) => {
@@ -68,7 +68,7 @@ describe('a request read around its inlined data', () => {
     expect(found).toBeGreaterThan(20)
   })
 
-  it('is no JSON where it would be none, wherever a byte is lost, put in or changed', () => {
+  it('is refused as JSON wherever a byte is lost, inserted or changed', () => {
     const part = { image_url: { url: `data:image/png;base64,${'A'.repeat(SPAN_BYTES)}` } }
     const whole = JSON.stringify({ model: 'm', messages: [{ content: [part, { text: 'a\\"b' }, part] }] })
     const places = fc.oneof(fc.nat(120), fc.nat(whole.length))
@@ -87,7 +87,7 @@ describe('a request read around its inlined data', () => {
     )
   })
 
-  it('is measured with it', () => {
+  it('is measured with its data', () => {
     const url = `data:image/png;base64,${'A'.repeat(SPAN_BYTES)}`
     const around = readAroundInlined(Buffer.from(JSON.stringify({ input: [{ url }] })), 'input') ?? ''
     expect(around.length).toBeLessThan(100)
@@ -98,7 +98,7 @@ describe('a request read around its inlined data', () => {
   it.each([
     ['as it is', '\uffff0:5\uffff'],
     ['escaped', '\\uFFFF0:5\\uffff'],
-  ])('is not read around it where its sender writes a stand-in, %s', (_name, forged) => {
+  ])('is read whole where its sender writes a placeholder, %s', (_name, forged) => {
     const url = `data:image/png;base64,${'A'.repeat(LARGE_BYTES)}`
     const content = [
       { type: 'text', text: 'FORGED' },
@@ -110,7 +110,7 @@ describe('a request read around its inlined data', () => {
     expect([pieces, body.includes(forged)]).toEqual([undefined, true])
   })
 
-  it('counts as the text it is where its sender writes a stand-in: it makes no call cheaper', () => {
+  it('counts as the text it is where its sender writes a placeholder: that makes no call less expensive', () => {
     const forged = 'data:image/png;base64,\uffff0:999999999\uffff'
     const image = (url: string) => ({ type: 'image_url', image_url: { url } })
     const boundOf = (...content: object[]) =>
@@ -121,7 +121,7 @@ describe('a request read around its inlined data', () => {
   })
 })
 
-/** Data of each kind that a message of that wire may hold, and similar words. `DATA` marks their place. */
+/** Data of each kind that a message of that wire may contain, and similar texts. `DATA` marks their place. */
 const CONVERSATIONS = {
   chat: {
     model: 'm',
@@ -186,10 +186,10 @@ function conversationOf(name: string): object {
 describe.each([chat, messages, responses])('a large body on the $name wire', (wire) => {
   const text = JSON.stringify({ ...conversationOf(wire.name), x_note: 'abc' }).replaceAll('DATA', DATA)
   const around = wire.read(buildRaw(`\ufeff${text}`))
-  // A text that looks like a stand-in makes the body be read whole. It has as many bytes.
+  // A text that looks like a placeholder makes the body be read whole. It has as many bytes.
   const whole = wire.read(buildRaw(`\ufeff${text}`.replace('abc', '\uffff')))
 
-  it.each(['openai', 'messages'] as const)('says to a seller of %s what it says when it is read whole', (apiFormat) => {
+  it.each(['openai', 'messages'] as const)('sends a seller of %s the same as when it is read whole', (apiFormat) => {
     const plan = buildPlan({ offer: offerOf({ apiFormat }) })
     const { body, pieces: sent = [], adaptedParams } = around.encode(plan)
     const pieces = [...sent]
@@ -198,7 +198,7 @@ describe.each([chat, messages, responses])('a large body on the $name wire', (wi
     expect(Buffer.concat(pieces).toString('utf8') === plain.body.replace('\uffff', 'abc')).toBe(true)
   })
 
-  it('wants to buy the same', () => {
+  it('buys the same', () => {
     expect(around.demand).toEqual(whole.demand)
   })
 })
@@ -206,7 +206,7 @@ describe.each([chat, messages, responses])('a large body on the $name wire', (wi
 it('counts the same tokens around inlined data', () => {
   const text = JSON.stringify({ ...CONVERSATIONS.messages, x_note: 'abc' }).replaceAll('DATA', DATA)
   const [around, whole] = [text, text.replace('abc', '\uffff')].map((body) => countTokens(buildRaw(body)).tokens)
-  // The edges of a stand-in are not ASCII.
+  // The edges of a placeholder are not ASCII.
   expect(Math.abs((around ?? 0) - (whole ?? 0))).toBeLessThan(5)
   expect(around).toBeGreaterThan(DATA.length / 4)
 })

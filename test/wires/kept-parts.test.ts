@@ -36,7 +36,7 @@ const ASK = {
   responses: { store: false, include: ['reasoning.encrypted_content'] },
 } as const
 
-/** The second turn's request, as a client makes it of what it got. */
+/** The second turn's request, built by a client from the answer. */
 function nextRequest(wire: WireName, { turn, calls }: HeardOnWire): object {
   const id = calls[0]?.id ?? ''
   const { ask } = WIRES[wire]
@@ -81,8 +81,8 @@ const FORMS = [
 ] as const
 const WAYS = WIRE_NAMES.flatMap((wire) => FORMS.map(([form, isStreamed]) => [wire, form, isStreamed] as const))
 
-describe('parts of an answer that its provider wants to see again', () => {
-  it.each(WAYS)('a call’s own members on the %s wire, %s', (wire, form, isStreamed) => {
+describe('parts of an answer that the provider expects back', () => {
+  it.each(WAYS)('include a call’s own members on the %s wire, %s', (wire, form, isStreamed) => {
     const heard = hearOnWire(wire, isStreamed, ANSWER[form]({ tool_calls: [CALL] }), { request: ASK[wire] })
     const { assistant, result, adaptedParams } = sentNext(wire, heard)
     expect(dataOf(assistant, 'tool_calls', '0')).toMatchObject({ ...CALL })
@@ -90,7 +90,7 @@ describe('parts of an answer that its provider wants to see again', () => {
     expect(adaptedParams.filter((name) => /tool_use|function_call/.test(name))).toEqual([])
   })
 
-  it.each(WAYS)('thoughts, under the member in which they came, on the %s wire, %s', (wire, form, isStreamed) => {
+  it.each(WAYS)('include thoughts, under their original member, on the %s wire, %s', (wire, form, isStreamed) => {
     for (const member of ['reasoning_content', 'reasoning']) {
       const { extra_content: _, ...call } = CALL
       const bytes = ANSWER[form]({ [member]: 'hm', tool_calls: [call] })
@@ -100,13 +100,13 @@ describe('parts of an answer that its provider wants to see again', () => {
     }
   })
 
-  it.each(WAYS)('encrypted details on the %s wire, %s', (wire, form, isStreamed) => {
+  it.each(WAYS)('include encrypted details on the %s wire, %s', (wire, form, isStreamed) => {
     const bytes = ANSWER[form]({ reasoning_details: [DETAIL], tool_calls: [CALL] })
     const heard = hearOnWire(wire, isStreamed, bytes, { request: ASK[wire] })
     expect(dataOf(sentNext(wire, heard).assistant, 'reasoning_details')).toEqual([DETAIL])
   })
 
-  it.each(FORMS)('thoughts come back on responses although the client keeps no summary, %s', (form, isStreamed) => {
+  it.each(FORMS)('include thoughts on responses although the client keeps no summary, %s', (form, isStreamed) => {
     const bytes = ANSWER[form]({ reasoning_content: 'hm', tool_calls: [CALL] })
     const heard = hearOnWire('responses', isStreamed, bytes, { request: ASK.responses })
     const items = (Array.isArray(heard.turn) ? heard.turn : []).map((item) =>
@@ -115,7 +115,7 @@ describe('parts of an answer that its provider wants to see again', () => {
     expect(dataOf(sentNext('responses', { ...heard, turn: items }).assistant, 'reasoning_content')).toBe('hm')
   })
 
-  it('are dropped and named at another provider, and with a seal that is not ours, and the call goes on', () => {
+  it('are dropped and named at another provider, and with a foreign seal, and the call goes on', () => {
     const foreign = createTurnSeal(new Secret('another')).close('a', { kind: 'call', members: EXTRA })
     const other = buildPlan({ offer: offerOf({ provider: 'b' }) })
     for (const wire of ['messages', 'responses'] as const) {
@@ -142,7 +142,7 @@ describe('parts of an answer that its provider wants to see again', () => {
     }
   })
 
-  it('are left out for a seller of the messages protocol, and everything else stays letter by letter', () => {
+  it('are left out for a seller of the messages protocol, and everything else stays unchanged', () => {
     const heard = hearOnWire('messages', true, ANSWER.streamed({ reasoning_content: 'hm', tool_calls: [CALL] }))
     const text = JSON.stringify(nextRequest('messages', heard)).replace('"a":1', '"a": 1234567890123456789.0')
     const plan = buildPlan({ offer: offerOf({ apiFormat: 'messages' }) })
@@ -171,7 +171,7 @@ describe('thoughts of a seller of the messages protocol on the chat wire', () =>
     messagesEvent({ type: 'message_delta', delta: { stop_reason: 'tool_use' } }) +
     messagesEvent({ type: 'message_stop' })
 
-  it('are one signed thought again when their streamed pieces come back, and thinking stays on', () => {
+  it('are one signed thought again when their streamed pieces return, and thinking stays on', () => {
     const plan = buildPlan({ offer: offerOf({ apiFormat: 'messages' }), maxOutputTokens: 10_000 })
     const heard = hearOnWire('chat', true, stream, { plan })
     expect(dataOf(heard.turn, 'reasoning_details')).toHaveLength(3)
@@ -190,7 +190,7 @@ describe('thoughts of a seller of the messages protocol on the chat wire', () =>
 describe('a seal', () => {
   const seal = createTurnSeal(new Secret('test'))
 
-  it('holds what was closed in it, in letters that an id may have', () => {
+  it('contains its parts, in characters that an id may have', () => {
     const content = { kind: 'thought' as const, text: 'Grüße 🌍'.repeat(1_000), member: 'reasoning' }
     const closed = seal.close('a', content)
     expect(closed).toMatch(/^[\w-]+$/)
@@ -198,7 +198,7 @@ describe('a seal', () => {
     expect(splitId(`call_a__${closed}`)).toEqual({ id: 'call_a', seal: closed })
   })
 
-  it('opens nothing that was changed, cut or made elsewhere', () => {
+  it('opens no text that was changed, cut or made elsewhere', () => {
     const closed = seal.close('a', { kind: 'redacted', text: 'x' })
     const others = ['', 'mkt1_', 'mkt1_AAAA', 'sig.abc', closed.slice(0, -1), `mkt1_${'A'.repeat(5_000_000)}`]
     for (const text of others) expect(seal.open(text)).toBeUndefined()

@@ -47,7 +47,7 @@ function sentOf({ body, adaptedParams }: { body: string; adaptedParams: readonly
   return { json: JSON.parse(body), adaptedParams }
 }
 
-/** The request that a body makes, or its refusal. */
+/** The request for a body, or its refusal. */
 function made(kind: MediaKind, body: object, apiFormat: ProtocolName): Sent | string {
   try {
     return MAKERS[kind]?.(body, apiFormat) ?? 'no maker'
@@ -57,7 +57,7 @@ function made(kind: MediaKind, body: object, apiFormat: ProtocolName): Sent | st
   }
 }
 
-/** A value that each member may have, another one, and the protocol of a provider that is told of it. */
+/** A value that each member may have, a second value, and the protocol of a provider that receives it. */
 const VALUES: Readonly<Record<string, readonly [ProtocolName, unknown, unknown]>> = {
   'video.seconds': ['falqueue', 12, 11],
   'video.milliseconds': ['falqueue', 12_000, 11_000],
@@ -98,7 +98,7 @@ const ROWS = Object.entries(VALUES).flatMap(([place, [apiFormat, value, other]])
 const beside = (kind: MediaKind, own: string) => (kind === 'speech' && own !== 'input' ? { input: 'Hello.' } : {})
 
 describe('the members of media', () => {
-  it('has a value for each member that is read', () => {
+  it('have a value for each member that is read', () => {
     const all = (['video', 'music', 'image', 'speech'] as const).flatMap((kind) =>
       Object.keys(MEDIA_MEMBERS[kind].read).map((own) => `${kind}.${own}`),
     )
@@ -112,7 +112,7 @@ describe('the members of media', () => {
     const usual = first ?? (own === 'reference' ? 'reference_images' : own)
     const expected = made(kind, { ...more, ...(ours ?? { [usual]: value }) }, apiFormat)
     expect(made(kind, { ...more, [name]: value }, apiFormat)).toEqual(expected)
-    // The member was asked for, and it is there.
+    // The member was requested, and it is present.
     expect(typeof expected).toBe('object')
     if (own !== 'n') expect(expected).not.toEqual(made(kind, { input: 'Hi', ...more }, apiFormat))
     if (value !== other) {
@@ -128,7 +128,7 @@ describe('the members of media', () => {
     ['video', { width: 1_280, height: '720' }, { video_size: { width: 1_280, height: 720 } }],
     ['video', { resolution: '1280x720' }, { resolution: '720p', video_size: { width: 1_280, height: 720 } }],
     ['music', { music_length_ms: 12_000, lyrics_prompt: 'La' }, { duration: '12', lyrics: 'La' }],
-  ] as const)('%s: %j is told to the provider', (kind, body, told) => {
+  ] as const)('%s: %j is sent to the provider', (kind, body, told) => {
     expect(made(kind, body, 'falqueue')).toMatchObject({ json: told, adaptedParams: [] })
   })
 
@@ -136,11 +136,11 @@ describe('the members of media', () => {
     ['image_size', { image_size: 'landscape_16_9' }],
     ['sides', { width: 1_024, height: 576 }],
     ['an object of sides', { image_size: { width: 1_024, height: 576 } }],
-  ])('a picture has its size from %s', (_what, body) => {
+  ])('a picture gets its size from %s', (_what, body) => {
     expect(made('image', body, 'openai')).toMatchObject({ json: { size: '1024x576' } })
   })
 
-  it('a picture is of the tier of its size, by which providers bill it', () => {
+  it('a picture has the tier of its size, by which providers bill it', () => {
     expect(made('image', { size: '1024x1024', resolution: '4K' }, 'gemini')).toBe('invalid_request resolution')
     expect(made('image', { width: 512, height: 512, resolution: '2k' }, 'openai')).toBe('invalid_request resolution')
     expect(made('image', { size: '2048x2048', resolution: '2K' }, 'openai')).toMatchObject({ adaptedParams: [] })
@@ -150,7 +150,7 @@ describe('the members of media', () => {
     (['video', 'music', 'image', 'speech'] as const).flatMap((kind) =>
       Object.keys(MEDIA_MEMBERS[kind].refusals).map((name) => [kind, name] as const),
     ),
-  )('%s: %s is refused, unless it asks for nothing', (kind, name) => {
+  )('%s: %s is refused, unless it has no effect', (kind, name) => {
     const more = beside(kind, '')
     const apiFormat = kind === 'music' ? 'falqueue' : 'openai'
     expect(made(kind, { ...more, [name]: 'x' }, apiFormat)).toBe(`invalid_request ${name}`)
@@ -159,7 +159,7 @@ describe('the members of media', () => {
     }
   })
 
-  it('drops none in silence: each is told to the provider, named as left out, or refused', () => {
+  it('are never dropped in silence: each is sent to the provider, named as left out, or refused', () => {
     const names = Object.values(MEDIA_MEMBERS).flatMap(({ read, refusals }) => [
       ...Object.values(read).flat(),
       ...Object.keys(refusals),
@@ -195,7 +195,7 @@ describe('the members of media', () => {
     )
   })
 
-  it('names a shape that a provider cannot be told of, or refuses it', () => {
+  it('are named or refused when a provider cannot receive their shape', () => {
     const film = (body: object) => made('video', body, 'openai')
     expect(film({ aspect_ratio: '9:16', resolution: '720p' })).toMatchObject({
       json: { size: '720x1280' },

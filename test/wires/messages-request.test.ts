@@ -32,9 +32,9 @@ describe('a message request', () => {
   it.each([
     ['malformed JSON', '{', 'invalid_json'],
     ['no max_tokens', { ...GOOD, max_tokens: undefined }, 'invalid_request'],
-    ['max_tokens of no kind', { ...GOOD, max_tokens: '5' }, 'invalid_request'],
+    ['max_tokens of the wrong type', { ...GOOD, max_tokens: '5' }, 'invalid_request'],
     ['no messages', { ...GOOD, messages: [] }, 'invalid_request'],
-    ['a role that is none', { ...GOOD, messages: [{ role: 'root', content: 'x' }] }, 'invalid_request'],
+    ['an unknown role', { ...GOOD, messages: [{ role: 'root', content: 'x' }] }, 'invalid_request'],
     [
       'an image among instructions',
       { ...GOOD, messages: [{ role: 'system', content: [{ type: 'image' }] }] },
@@ -51,12 +51,12 @@ describe('a message request', () => {
     ],
     ['stop sequences of a megabyte', { ...GOOD, stop_sequences: ['x'.repeat(1_000_000)] }, 'invalid_request'],
     ['a user id that is an object', { ...GOOD, metadata: { user_id: {} } }, 'invalid_request'],
-    ['a blocked list that cannot be read', { ...GOOD, providers_blocked: {} }, 'invalid_request'],
+    ['an unreadable block list', { ...GOOD, providers_blocked: {} }, 'invalid_request'],
     ['broken tools', { ...GOOD, tools: [{ name: 'f' }] }, 'invalid_request'],
     ['a hot temperature', { ...GOOD, temperature: 1.5 }, 'invalid_request'],
-    ['stream that is no flag', { ...GOOD, stream: 'true' }, 'invalid_request'],
+    ['stream that is not a boolean', { ...GOOD, stream: 'true' }, 'invalid_request'],
     [
-      'a block of no kind',
+      'a block of an unknown type',
       { ...GOOD, messages: [{ role: 'user', content: [{ type: 'hologram' }] }] },
       'invalid_request',
     ],
@@ -66,7 +66,7 @@ describe('a message request', () => {
       'unresolvable_file_reference',
     ],
     [
-      'a text of three megabytes',
+      'a string of three megabytes',
       { ...GOOD, messages: [{ role: 'user', content: 'x'.repeat(3_000_000) }] },
       'request_too_large',
     ],
@@ -79,7 +79,7 @@ describe('a message request', () => {
     expect(refusalOf(JSON.stringify(body))?.param).toBe('messages.1.content.0.text')
   })
 
-  it('takes thinking of any kind for any model', () => {
+  it('accepts thinking of any kind for any model', () => {
     for (const thinking of [{ type: 'adaptive' }, { type: 'disabled' }, { type: 'enabled', budget_tokens: 1_024 }]) {
       expect(codeOf({ ...GOOD, max_tokens: 4_096, thinking })).toBeUndefined()
     }
@@ -97,7 +97,7 @@ describe('a message request', () => {
 describe('a message request to a seller of the same protocol', () => {
   const plan = { offer: offerOf({ apiFormat: 'messages' }), target: buildTarget(buildModel({ parameters: [] })) }
 
-  it('goes on byte for byte, without what only routing and beta headers read', () => {
+  it('is forwarded byte for byte, without members of routing and of beta headers', () => {
     const said = '[ {"role":"user","content":"caf\\u00e9 1"} ]'
     const raw = buildRaw(
       `{"model":"x","max_tokens":50,"messages":${said},"temperature":1.0,"provider":"a","min_discount_pct":1,` +
@@ -215,12 +215,12 @@ describe('a message request to a seller of the OpenAI protocol', () => {
       { type: 'tool', name: 'f' },
       { type: 'function', function: { name: 'f' } },
     ],
-  ])('says tool_choice %o as %o', (choice, said) => {
+  ])('expresses tool_choice %o as %o', (choice, said) => {
     const { json } = forwarded({ ...GOOD, tools: [TOOL], tool_choice: choice }, { target: buildTarget() })
     expect(json.tool_choice).toEqual(said)
   })
 
-  it('names what the model does not take in the words of this wire', () => {
+  it('names unsupported members in the terms of this wire', () => {
     const target = buildTarget(buildModel({ parameters: ['temperature', 'max_tokens'] }))
     const body = { ...GOOD, max_tokens: 4_096, stop_sequences: ['x'], tools: [TOOL], tool_choice: { type: 'auto' } }
     const thinking = { type: 'enabled', budget_tokens: 2_048 }

@@ -9,7 +9,7 @@ describe('a whole message', () => {
     usage: { prompt_tokens: 12, completion_tokens: 6 },
   })
 
-  it('is written from a chat, letter by letter', () => {
+  it('is written from a chat, character by character', () => {
     const tool_calls = [
       { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a": 12345678901234567890}' } },
     ]
@@ -23,7 +23,7 @@ describe('a whole message', () => {
       model: 'gpt-5-mini',
       content: [
         { type: 'text', text: 'So' },
-        // The provider wants its thought back with the call.
+        // The provider expects its thought back with the call.
         { type: 'redacted_thinking', data: expect.stringMatching(/^mkt1_/) },
         { type: 'tool_use', id: 'c', name: 'f' },
       ],
@@ -33,7 +33,7 @@ describe('a whole message', () => {
     })
   })
 
-  it('leaves out a call that was cut off with the answer, and says {} for one without arguments', () => {
+  it('leaves out a call that was cut off with the answer, and writes {} for one without arguments', () => {
     const call = (args: string) => ({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: args } }] })
     expect(JSON.parse(wholeMessage(chatBody(call('{"a"'), 'length')).finish(RECEIPT))).toMatchObject({
       content: [],
@@ -50,7 +50,7 @@ describe('a whole message', () => {
     ['one that is cut behind a complete one', ['{"a":1}', '{"b'], ['{"a":1}'], 'max_tokens'],
     ['a complete one', ['{"a":1}'], ['{"a":1}'], 'tool_use'],
     ['one without arguments before a complete one', ['', '{"a":1}'], ['{}', '{"a":1}'], 'tool_use'],
-  ])('ends at the limit as a stream does, with %s', (_name, inputs, shown, reason) => {
+  ])('ends at the limit like a stream, with %s', (_name, inputs, shown, reason) => {
     const calls = inputs.map((args, index) => ({ index, id: `c${index}`, function: { name: 'f', arguments: args } }))
     const body = JSON.parse(wholeMessage(chatBody({ tool_calls: calls }, 'length')).finish(RECEIPT))
     expect(body.content.map((block: { input: object }) => JSON.stringify(block.input))).toEqual(shown)
@@ -84,7 +84,7 @@ describe('a whole message', () => {
     ['{"content":5}', 'messages', 'malformed', 502],
     [`{"content":${'['.repeat(100_000)}`, 'messages', 'malformed', 502],
     ['', 'messages', 'malformed', 502],
-  ] as const)('%.40s of %s is no answer', (text, apiFormat, kind, status) => {
+  ] as const)('%.40s of %s is malformed', (text, apiFormat, kind, status) => {
     expect(wholeMessage(text, buildOffer({ apiFormat })).failure()).toMatchObject({ kind, status })
   })
 })

@@ -51,7 +51,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     }
   })
 
-  it('counts what was delivered', () => {
+  it('counts the delivered part', () => {
     const { decoder } = streamMessage(CHAT_STREAM)
     expect(decoder.ending()).toMatchObject({
       finishReason: 'tool_calls',
@@ -60,7 +60,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     expect(decoder.ending().contentBytes).toBe(Buffer.byteLength('Grüße 🌍f{"a":1}'))
   })
 
-  it('shows no thoughts, but that there is life', () => {
+  it('shows no thoughts, only signs of life', () => {
     const text = chatFrame({ delta: { reasoning_content: 'hm' } }) + chatFrame({ delta: { content: 'x' } })
     const { whole, decoder } = streamMessage(`${text}data: [DONE]\n\n`)
     expect(eventsOf(whole()).map(({ type }) => type)).toEqual([
@@ -75,7 +75,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     expect(decoder.ending()).toMatchObject({ reasoningBytes: 2, contentBytes: 3 })
   })
 
-  it('puts the crumbs of parallel calls in order', () => {
+  it('puts the pieces of parallel calls in order', () => {
     const crumb = (index: number, args: string, head: object = {}) =>
       chatFrame({
         delta: {
@@ -104,16 +104,20 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
   })
 
   it.each([
-    ['says tool_calls without one', chatFrame({ delta: { content: 'x' }, finish_reason: 'tool_calls' }), 'end_turn'],
     [
-      'says stop with one',
+      'sends tool_calls without a call',
+      chatFrame({ delta: { content: 'x' }, finish_reason: 'tool_calls' }),
+      'end_turn',
+    ],
+    [
+      'sends stop with a call',
       chatFrame({
         delta: { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] },
         finish_reason: 'stop',
       }),
       'tool_use',
     ],
-    ['says length', chatFrame({ delta: { content: 'x' }, finish_reason: 'length' }), 'max_tokens'],
+    ['sends length', chatFrame({ delta: { content: 'x' }, finish_reason: 'length' }), 'max_tokens'],
     ['filters', chatFrame({ delta: { content: 'x' }, finish_reason: 'content_filter' }), 'refusal'],
     ['refuses', chatFrame({ delta: { refusal: 'no' }, finish_reason: 'stop' }), 'refusal'],
   ])('a seller that %s', (_name, text, reason) => {
@@ -138,7 +142,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     ['an end without a finish', chatFrame({ delta: { content: 'x' } }), 'cut'],
     ['an error object', chatFrame(null, { error: { message: 'no', code: 500 } }), 'error'],
     ['a bare CR inside the data', 'data: {"choices":\r[]}\n\n', 'malformed'],
-    ['depth without end', `data: ${'['.repeat(100_000)}\n\n`, 'malformed'],
+    ['endless depth', `data: ${'['.repeat(100_000)}\n\n`, 'malformed'],
   ])('fails on %s', (_name, text, kind) => {
     expect(streamMessage(text).decoder.failure()?.kind).toBe(kind)
   })
@@ -272,7 +276,7 @@ describe('a streamed message from a seller of the same protocol', () => {
     [{ input_tokens: -5, output_tokens: '12' }, { insaneFields: 2 }],
     [{ input_tokens: 1e30, output_tokens: null }, { insaneFields: 1 }],
     [null, { insaneFields: 0 }],
-  ])('takes no figure of %o that can be no count', (usage, reported) => {
+  ])('ignores a figure of %o that cannot be a count', (usage, reported) => {
     const text = messagesEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage })
     expect(streamMessage(text + messagesEvent({ type: 'message_stop' }), offer).decoder.ending().reported).toEqual(
       reported,

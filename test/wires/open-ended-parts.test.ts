@@ -18,7 +18,7 @@ const itemOf = (part: object) => ({
   max_output_tokens: 9,
 })
 
-/** The input tokens that a call with the request holds for. */
+/** The input tokens for which a call with the request makes a hold. */
 function heldFor(wire: ModelWire, body: object): number {
   const { demand } = wire.read(buildRaw(JSON.stringify(body)))
   return boundOf(TARGET, demand).inputTokens
@@ -77,7 +77,7 @@ describe('a part whose tokens do not follow from its bytes', () => {
     ],
     ['responses', 'a file by its address', responses, itemOf({ type: 'input_file', file_url: URL_OF('a.pdf') })],
     ['responses', 'a file', responses, itemOf({ type: 'input_file', filename: 'a.pdf', file_data: pdf })],
-  ] as const)('%s holds for the whole context: %s', (_wire, _part, wire, body) => {
+  ] as const)('%s makes a hold for the whole context: %s', (_wire, _part, wire, body) => {
     expect(heldFor(wire, body)).toBe(WINDOW)
   })
 
@@ -98,14 +98,14 @@ describe('a part whose tokens do not follow from its bytes', () => {
       bodyOf({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'hi' } }),
     ],
     ['responses', 'an image', responses, itemOf({ type: 'input_image', image_url: URL_OF('a.png') })],
-  ] as const)('%s holds for what was sent: %s', (_wire, _part, wire, body) => {
+  ] as const)('%s makes a hold for the sent input: %s', (_wire, _part, wire, body) => {
     expect(heldFor(wire, body)).toBeLessThan(2_000)
   })
 
   it.each([
     ['chat', chat, bodyOf({ type: 'text', text: 'hi' })],
     ['completions', completions, { model: 'gpt-5-mini', prompt: 'hi' }],
-  ] as const)('%s knows a prediction', (_wire, wire, body) => {
+  ] as const)('%s has a prediction', (_wire, wire, body) => {
     const predicted = (more: object) => {
       const { demand } = wire.read(buildRaw(JSON.stringify({ ...body, ...more })))
       return demand.bounds.isPredicted === true

@@ -74,7 +74,7 @@ describe('rules of the other protocol', () => {
     expect(dataOf(sent, 'tools', '0', 'function', 'strict')).toBe(true)
   })
 
-  it('no tool waits to be found where the search goes', () => {
+  it('a tool that waits to be found is loaded where the search is left out', () => {
     const search = { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' }
     const deferred = { name: 'f', input_schema: { type: 'object' }, defer_loading: true }
     for (const tools of [[search, deferred], [deferred]]) {
@@ -84,7 +84,7 @@ describe('rules of the other protocol', () => {
     }
   })
 
-  it('results of calls stand together and first', () => {
+  it('results of calls come together and first', () => {
     const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' })
     const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: id })
     const input = [USER, call('a'), call('b'), output('a'), { role: 'user', content: 'wait' }, output('b')]
@@ -111,7 +111,7 @@ describe('rules of the other protocol', () => {
     ])
   })
 
-  it('keeps names that every seller takes, and gives others one name for good', () => {
+  it('keeps names that every seller accepts, and replaces others with a fixed one', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 90, unit: 'binary' }), (name) => {
         const known = sellerName(name)
@@ -137,7 +137,7 @@ describe('rules of the other protocol', () => {
     },
   }
   const named = (['messages', 'responses', 'chat'] as const).flatMap((wire) => CALLED.map((name) => ({ wire, name })))
-  it.each(named)('$name has a name that sellers take and comes back as it is on $wire', ({ wire, name }) => {
+  it.each(named)('$name has a name that sellers accept and returns unchanged on $wire', ({ wire, name }) => {
     const { tool, ask } = WISHES[wire]
     const choice = {
       messages: { type: 'tool', name },

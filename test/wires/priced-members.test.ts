@@ -30,7 +30,7 @@ describe('a member whose value has a line of its own in the price list', () => {
   const search = (size: unknown) => ({ web_search_options: { search_context_size: size } })
   const told = (answer: ReturnType<typeof sent>) => (typeof answer === 'string' ? answer : JSON.parse(answer.body))
 
-  it.each(['low', 'medium', 'high'])('searches of the size %s go on where the list has it', (size) => {
+  it.each(['low', 'medium', 'high'])('searches of the size %s are forwarded where the list has it', (size) => {
     expect(told(sent('chat', search(size), { prices: FEE, overrides: SIZES }))).toMatchObject(search(size))
     expect(sent('chat', search(size), { prices: FEE })).toBe('unsupported_parameter web_search_options')
     const others = SIZES.filter(({ when }) => when.searchContext !== size)
@@ -39,7 +39,7 @@ describe('a member whose value has a line of its own in the price list', () => {
     )
   })
 
-  it('searches of a size that nobody knows, and of another kind, are refused', () => {
+  it('searches of an unknown size, and of another kind, are refused', () => {
     for (const options of [{ search_context_size: 'vast' }, { search_context_size: 7 }, { search_type: 'pro' }]) {
       const answer = sent('chat', { web_search_options: options }, { prices: FEE, overrides: SIZES })
       expect(answer).toBe('unsupported_parameter web_search_options')
@@ -55,7 +55,7 @@ describe('a member whose value has a line of its own in the price list', () => {
     expect(told(sent('responses', asked, claude))).toMatchObject(asked)
     expect(sent('messages', asked, { ...claude, offer: {} })).toBe('unsupported_parameter inference_geo')
     expect(sent('messages', { inference_geo: 'eu' }, claude)).toBe('unsupported_parameter inference_geo')
-    // OpenAI's protocol has no word for it.
+    // OpenAI's protocol cannot express it.
     expect(sent('chat', asked, { overrides: IN_US, offer: { passes } })).toBe('unsupported_parameter inference_geo')
     const there = { overrides: IN_US, offer: { baseUrl: 'https://us.api.openai.com/v1' } }
     for (const kind of ['chat', 'completions', 'embeddings'] as const) {
@@ -69,7 +69,7 @@ describe('a member whose value has a line of its own in the price list', () => {
     expect(sent('chat', asked, elsewhere)).toBe('unsupported_parameter inference_geo')
   })
 
-  it('a tier in a region has a line for both', () => {
+  it('a tier in a region needs a line for both', () => {
     const asked = { inference_geo: 'us', speed: 'fast' }
     const offer = { passes: ['region', 'service_tier'] }
     const at = { apiFormat: 'messages', offer } as const
@@ -98,7 +98,7 @@ describe('a member whose value has a line of its own in the price list', () => {
     else expect(answer).toBe(`unsupported_parameter ${param}`)
   })
 
-  it('a cache that is kept by the hour is refused by everybody', () => {
+  it('a cache that is billed by the hour is refused everywhere', () => {
     for (const name of ['cachedContent', 'cached_content', 'cache_id']) {
       for (const kind of ['chat', 'messages', 'responses'] as const) {
         const answer = sent(kind, { [name]: 'cachedContents/a' }, { offer: { passes: [...PASSES] } })
@@ -108,7 +108,7 @@ describe('a member whose value has a line of its own in the price list', () => {
   })
 })
 
-/** Protocols in which a seller of conversations may be asked. */
+/** Protocols in which a seller of conversations may receive a call. */
 const CHATS = PROTOCOL_NAMES.filter((apiFormat) => canServe({ apiFormat }, 'chat'))
 const MESSAGE = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 const ITEM = (content: unknown) => ({ input: [{ role: 'user', content }] })
@@ -116,7 +116,10 @@ const HOUR = { cache_control: { type: 'ephemeral', ttl: '1h' } }
 const HALF_DAY = { prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }
 const REACTED = { type: 'text', text: 'a' }
 
-/** Members by which a provider bills more than tokens, each on the wires that know a place for it, and what is sent of it. */
+/**
+ * Members by which a provider bills more than tokens, each on the wires that have a place for it, and the part that is
+ * sent.
+ */
 const DEAR: readonly (readonly [what: string, kinds: readonly Kind[], members: object, trace: string])[] = [
   ...['priority', 'fast', 'flex', 'performance', 'scale'].flatMap((tier) =>
     (['chat', 'completions', 'messages', 'responses'] as const).map(
@@ -160,7 +163,7 @@ const DEAR: readonly (readonly [what: string, kinds: readonly Kind[], members: o
   ),
 ]
 
-describe('a member that a provider bills and no price list has', () => {
+describe('a billed member without a line in any price list', () => {
   const cases = DEAR.flatMap(([what, kinds, members, trace]) =>
     kinds.map((kind) => [what, kind, members, trace] as const),
   )
@@ -169,7 +172,7 @@ describe('a member that a provider bills and no price list has', () => {
     '%s on %s is refused, or left out and named, at sellers of every protocol',
     (_what, kind, members, trace) => {
       for (const apiFormat of CHATS) {
-        // The seller allows all that a seller can allow, but for members that nobody knows.
+        // The seller allows everything that a seller can allow, except unknown members.
         const passes = PASSES.filter((word) => word !== 'unknown')
         for (const words of [[], passes]) {
           const answer = sent(kind, members, { apiFormat, offer: { passes: words } })
@@ -189,7 +192,7 @@ describe('a member that a provider bills and no price list has', () => {
   )
 })
 
-describe('a part whose tokens only its reader knows', () => {
+describe('a part whose tokens only its reader can count', () => {
   const PAGES = { type: 'document', source: { type: 'url', url: 'https://files.example/a.pdf' } }
   const FILE = { filename: 'a.pdf', file_data: 'https://files.example/a.pdf' }
   it.each<[string, Kind, object]>([

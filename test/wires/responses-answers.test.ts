@@ -45,7 +45,7 @@ describe('an answer', () => {
       delta('hi') + messagesEvent({ type: 'response.rate_limits.updated' }) + end('response.completed', {}),
       true,
     ],
-  ])('tells its usage, its tier and its searches, %s', (_form, bytes, isStreamed) => {
+  ])('shows its usage, its tier and its searches, %s', (_form, bytes, isStreamed) => {
     const { reported, failure } = readResponse(bytes, isStreamed)
     expect(failure).toBeUndefined()
     expect(reported).toMatchObject({
@@ -90,19 +90,19 @@ describe('an answer', () => {
       'at the beginning alone',
       messagesEvent({ type: 'response.created', response: RESPONSE }) + end('response.completed', { usage: null }),
     ],
-  ])('has usage that stands %s', (_place, bytes) => {
+  ])('has usage %s', (_place, bytes) => {
     const { reported, failure } = readResponse(delta('hi') + bytes, true)
     expect([failure, reported.inputTokens, reported.outputTokens]).toEqual([undefined, 100, 50])
   })
 
-  it('has the text that its last event of a part alone brings, once', () => {
+  it('has the text that only its last event of a part contains, once', () => {
     const done = messagesEvent({ type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'hi' })
     for (const name of ['chat', 'messages'] as const)
       for (const bytes of [done, delta('hi') + done])
         expect(hearOnWire(name, true, bytes + end('response.completed', {}), { plan: planOf() }).text).toBe('hi')
   })
 
-  it('that failed inside a good status is an error of the provider', () => {
+  it('that failed with a success status is an error of the provider', () => {
     const error = { code: 'server_error', message: 'The model had an error.' }
     const failed = { status: 'failed', error }
     expect(readResponse(JSON.stringify({ ...RESPONSE, ...failed }), false).failure).toMatchObject({
@@ -129,7 +129,7 @@ describe('an answer', () => {
     expect(reported.outputTokens).toBe(50)
   })
 
-  it.each(WIRE_NAMES)('tells calls of one place apart on the %s wire', (wire) => {
+  it.each(WIRE_NAMES)('keeps calls of one place apart on the %s wire', (wire) => {
     const item = (id: string) => ({ id, type: 'function_call', call_id: id, name: 'find', arguments: `{"at":"${id}"}` })
     const events = ['a', 'b'].map((id) => {
       const begun = { output_index: 0, item: { ...item(id), arguments: '' } }
@@ -199,7 +199,7 @@ describe('an answer', () => {
       ...said.map(([phase, content]) => ({ role: 'assistant', content, ...(phase && { phase }) })),
       { role: 'user', content: 'on' },
     ])
-    // Sellers of other protocols get the words, and no seal.
+    // Sellers of other protocols get the text, and no seal.
     for (const apiFormat of ['openai', 'messages'] as const) {
       const { body } = encoded(buildPlan({ offer: offerOf({ apiFormat }) }))
       expect(body).not.toMatch(/mkt1_|phase/)

@@ -187,7 +187,7 @@ describe('conversations of all shapes', () => {
   })
 })
 
-/** The second turn's request, as a client makes it of what it got. */
+/** The second turn's request, built by a client from the answer. */
 function nextRequest(wire: WireName, { turn, calls }: HeardOnWire): object {
   const id = calls[0]?.id ?? ''
   switch (wire) {
@@ -271,7 +271,7 @@ describe.each(WAYS)('a tool loop with thoughts and a picture on the %s wire, %s'
     return Array.isArray(input) ? input.map((item) => dataOf(item, 'type') ?? dataOf(item, 'role')) : []
   }
 
-  it('comes back as the provider wants it, and without its thoughts at another account', async () => {
+  it("returns in the provider's form, and without its thoughts at another account", async () => {
     const plan = planOf()
     const first = await callOn(wire, isStreamed, PICTURES[wire], plan)
     expect(first.status).toBe(200)
@@ -317,7 +317,7 @@ const CUSTOM: { readonly [Name in 'chat' | 'responses']: object } = {
 describe.each(
   (['chat', 'responses'] as const).flatMap((wire) => [false, true].map((isStreamed) => [wire, isStreamed] as const)),
 )('a custom tool of the %s wire, streamed %s', (wire, isStreamed) => {
-  it('stays what it is, in the request, in the answer and in the next turn', async () => {
+  it('stays a custom tool, in the request, in the answer and in the next turn', async () => {
     const plan = planOf()
     const { tools, ...asked } = CUSTOM[wire] as { readonly tools: readonly object[] }
     const { sent, adapted, answer, status } = await callOn(wire, isStreamed, CUSTOM[wire], plan)
@@ -379,14 +379,14 @@ it('members of OpenAI’s own reach its responses from both of its wires, and ar
   }
 })
 
-it('a tier that was asked for goes on, and the answer says which was served', () => {
+it('a requested tier is forwarded, and the answer names the serving tier', () => {
   const ask = { model: 'gpt-5-mini', input: 'hi', service_tier: 'priority' }
   const { body, adaptedParams } = WIRES.responses.wire.read(buildRaw(JSON.stringify(ask))).encode(planOf())
   expect(JSON.parse(body)).toMatchObject({ service_tier: 'priority' })
   expect(adaptedParams).not.toContain('service_tier')
 })
 
-it('a chat names what the protocol cannot say', () => {
+it('a chat names members that the protocol cannot express', () => {
   const ask = {
     model: 'gpt-5-mini',
     messages: [{ role: 'user', content: 'hi' }],

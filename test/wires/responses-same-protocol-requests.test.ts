@@ -10,7 +10,7 @@ import { dataOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 const SOLD = ['responses', 'azureresponses'] as const
 const sent = (text: string, plan = responsesPlan()) => responses.read(buildRaw(text)).encode(plan)
 
-/** Members and tools of the buyer, with bytes that a reader and a writer of JSON would not keep. */
+/** Members and tools of the buyer, with bytes that a JSON reader and writer would not keep. */
 const INPUT =
   '[ {"role":"user", "content":[{"type":"input_text","text":"caf\\u00e9 \\/ 1"}]},' +
   '{"type":"local_shell_call","call_id":"c1","action":{"type":"exec","command":["ls"],"env":{},"n":12345678901234567890},"status":"completed"},' +
@@ -23,7 +23,7 @@ const TOOLS =
   '{"type":"custom","name":"c","format":{"type":"grammar","syntax":"lark","definition":"start: /x/"}}]'
 
 describe.each(SOLD)('a request to a seller of %s', (apiFormat) => {
-  it('goes on byte for byte, under the seller’s name of the model', () => {
+  it('is forwarded byte for byte, under the seller’s name of the model', () => {
     const text = `{"model":"gpt-5-mini","provider":"a","input":${INPUT},"tools":${TOOLS},"tool_choice":{"type":"custom","name":"c"},"metadata":{"k":"\\u0041"},"max_tool_calls":3,"text":{"verbosity":"low"},"max_output_tokens":400,"prompt_cache_key":"k","store":true}`
     const { body, adaptedParams, path } = sent(text, responsesPlan(apiFormat))
     expect(path).toBe('/responses')
@@ -67,7 +67,7 @@ describe('a request to a seller of responses', () => {
     expect(sent(JSON.stringify({ model: 'gpt-5-mini', input: added })).body).not.toContain(`"${tool.type}"`)
   })
 
-  it('has no tool that waits to be found where no search for tools goes on', () => {
+  it('has no tool that waits to be found without a search for tools', () => {
     const later = { type: 'function', name: 'f', parameters: { type: 'object' }, defer_loading: true }
     const { defer_loading: _, ...atHand } = later
     const group = (inner: object) => ({ type: 'namespace', name: 'n', description: 'd', tools: [inner] })
@@ -95,7 +95,7 @@ describe('a request to a seller of responses', () => {
     ['apply_patch_call_output', 'output'],
     ['function_call', 'content'],
     ['message', 'output'],
-  ])('has no parts of %s that were neither read nor counted', (type, member) => {
+  ])('has no unread and uncounted parts of %s', (type, member) => {
     const part = { type: 'input_file', file_url: 'https://a.example/a.pdf', prompt_cache_breakpoint: { ttl: '12h' } }
     const item = { call_id: 'c', name: 'f', arguments: '{}', role: 'user', content: 'hi', type, [member]: [part] }
     const { body } = sent(JSON.stringify({ model: 'gpt-5-mini', input: [{ role: 'user', content: 'hi' }, item] }))
@@ -105,7 +105,7 @@ describe('a request to a seller of responses', () => {
   it.each([
     [{ prompt_cache_breakpoint: { ttl: '12h' } }, 'prompt_cache_breakpoint'],
     [{ cache_control: { type: 'ephemeral', ttl: '1h' } }, 'cache_control'],
-  ])('has no mark of a prompt cache that nobody pays for: %s', (mark, name) => {
+  ])('has no mark of an unpriced prompt cache: %s', (mark, name) => {
     const part = { type: 'input_text', text: 'hi', ...mark }
     const inputs = [
       [{ role: 'user', content: [part] }],
@@ -125,7 +125,7 @@ describe('a request to a seller of responses', () => {
     ['web_search_call', { id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }],
     ['mcp_list_tools', { id: 'mcpl_1', server_label: 's', tools: [] }],
     ['item_reference', { id: 'rs_1' }],
-  ])('has no item of what runs or is kept at the provider: %s', (type, members) => {
+  ])('has no item of a tool or a state at the provider: %s', (type, members) => {
     const input = [
       { role: 'user', content: 'hi' },
       { type, ...members },
@@ -174,7 +174,7 @@ describe('a request to a seller of responses', () => {
     expect(adaptedParams).toEqual(['input.function_call'])
   })
 
-  it('leaves out and names what nobody knows, unless the seller allows it', () => {
+  it('leaves out and names unknown members, unless the seller allows them', () => {
     const text = JSON.stringify({
       model: 'gpt-5-mini',
       input: 'hi',
@@ -192,12 +192,12 @@ describe('a request to a seller of responses', () => {
     expect(allowed.adaptedParams).toEqual(['seed', 'truncation'])
   })
 
-  it('has the thoughts of its own account as that has sealed them, and no other’s', () => {
+  it('has the thoughts of its own account as that account sealed them, and no other’s', () => {
     const plan = responsesPlan()
     const seal = (maker: string) =>
       plan.seal.close(maker, { kind: 'thought', text: 't', details: [encryptedDetail('gAAA')] })
     const thought = (sealed: string) => ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sealed })
-    // A client adds what it has parsed to an item that it got.
+    // A client adds its parsed members to a received item.
     const bare = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
     const call = { ...bare, id: 'fc_1', parsed_arguments: {} }
     const output = { type: 'function_call_output', call_id: 'c', output: 'ok' }

@@ -119,7 +119,7 @@ function lastOf(events: readonly ResponseStreamEvent[]): Response | undefined {
   return events.reduce<Response | undefined>((whole, one) => accumulateResponse(one, whole), undefined)
 }
 
-/** The output as its buyer gets it: the maker's, with the thought sealed. */
+/** The output that its buyer gets: the maker's, with the thought sealed. */
 function expectOutput(output: unknown, plan: ModelPlan): void {
   const [thought, ...rest] = Array.isArray(output) ? output : []
   expect(rest).toEqual([MESSAGE, SHELL])
@@ -131,7 +131,7 @@ function expectOutput(output: unknown, plan: ModelPlan): void {
 }
 
 describe('an answer of a seller of responses', () => {
-  it('is the seller’s own, whole, under our names and with its cost', () => {
+  it("is the seller’s own, whole, with the market's names and its cost", () => {
     const plan = responsesPlan()
     const decoder = decoderFor(false, plan)
     decodePieces(decoder, JSON.stringify(RESPONSE), [])
@@ -168,7 +168,7 @@ describe('an answer of a seller of responses', () => {
     expectOutput(last?.output, plan)
   })
 
-  it('holds everything until its first content, so that another seller may take over', () => {
+  it('is held until its first content, so that another seller may take over', () => {
     const decoder = decoderFor(true, responsesPlan())
     expect(decoder.push(Buffer.from(OPENING))).toBe('')
     expect(decoder.contentPieces()).toBe(0)
@@ -180,7 +180,7 @@ describe('an answer of a seller of responses', () => {
     expect(decoder.contentPieces()).toBeGreaterThan(0)
   })
 
-  it('that has nothing but a call of the buyer’s shell is content', () => {
+  it('with nothing but a call of the buyer’s shell has content', () => {
     const decoder = decoderFor(true, responsesPlan())
     const only = { output_index: 0, item: SHELL }
     const end = event('completed', { response: { ...RESPONSE, output: [SHELL] } })
@@ -244,7 +244,7 @@ describe('an answer of a seller of responses', () => {
     { type: 'custom_tool_call', call_id: 'c', name: 'f' },
     { type: 'reasoning' },
     { ...SHELL, id: 5 },
-  ])('is none where the buyer’s client could not read an item: %j', (item) => {
+  ])('is malformed where the buyer’s client could not read an item: %j', (item) => {
     const streamed = decoderFor(true, responsesPlan())
     const frames = event('output_item.added', { output_index: 0, item })
     expect([streamed.push(Buffer.from(frames)), streamed.failure()]).toMatchObject(['', { kind: 'malformed' }])
@@ -253,7 +253,7 @@ describe('an answer of a seller of responses', () => {
     expect(whole.failure()).toMatchObject({ kind: 'malformed' })
   })
 
-  it.each(['failed', 'cancelled'])('is none where the response has %s without an error', (status) => {
+  it.each(['failed', 'cancelled'])('is malformed where the response has %s without an error', (status) => {
     const response = { ...RESPONSE, status, output: [] }
     for (const bytes of [event('failed', { response }), event('completed', { response })]) {
       const decoder = decoderFor(true, responsesPlan())
@@ -262,7 +262,7 @@ describe('an answer of a seller of responses', () => {
     }
   })
 
-  it('that is stopped ends with what was said, incomplete', () => {
+  it('that is stopped ends with its delivered text, incomplete', () => {
     const decoder = decoderFor(true, responsesPlan())
     const out = decoder.push(Buffer.from(OPENING + TALK))
     decoder.stop()
@@ -271,7 +271,7 @@ describe('an answer of a seller of responses', () => {
     expect(last?.output[1]).toMatchObject({ type: 'message', status: 'incomplete', content: [{ text: 'Grüße ' }] })
   })
 
-  it('that comes in the other form is written in the form that was asked for', () => {
+  it('in the other form is written in the requested form', () => {
     const plan = responsesPlan()
     const streamed = decoderFor(true, plan)
     const events = eventsIn(decodePieces(streamed, JSON.stringify(RESPONSE), []) + streamed.finish(RECEIPT))

@@ -87,7 +87,7 @@ function eventsOf(text: string): Event[] {
     })
 }
 
-/** The official client's reading of events. It throws when one does not fit those before it. */
+/** The official client's reading of events. It throws when one does not fit the earlier ones. */
 function accumulate(events: readonly Event[]): Response | undefined {
   let snapshot: Response | undefined
   for (const event of events) snapshot = accumulateResponse(event, snapshot)
@@ -95,7 +95,8 @@ function accumulate(events: readonly Event[]): Response | undefined {
 }
 
 /**
- * Follows the grammar by its own rules: what may come next, by item and part. Returns the items that the deltas build.
+ * Checks the grammar by its own rules: the allowed next events, by item and part. Returns the items that the deltas
+ * build.
  */
 function checkGrammar(events: readonly Event[]): void {
   const open = new Map<number, { part: string | undefined; said: string; isOver: boolean }>()
@@ -180,7 +181,7 @@ describe('a streamed response', () => {
     })
   })
 
-  it('ends with the whole response, which is what its deltas have made', () => {
+  it('ends with the whole response, which equals the sum of its deltas', () => {
     for (const [text, plan] of [
       [CHAT_STREAM, PLAN],
       [MESSAGES_STREAM, MESSAGES],
@@ -194,7 +195,7 @@ describe('a streamed response', () => {
     }
   })
 
-  it('is one answer whatever protocol its seller speaks, but for the seal', () => {
+  it('is the same answer for every protocol of its seller, except for the seal', () => {
     const output = (text: string, plan: ModelPlan) => {
       const { decoder, out } = decode(text, plan)
       const last = eventsOf(out + decoder.finish(RECEIPT)).at(-1)
@@ -248,7 +249,7 @@ describe('a streamed response', () => {
   it.each([
     ['before content', ''],
     ['after content', chatFrame({ delta: { content: 'half' } })],
-  ])('that fails %s says so in its last event', (_name, text) => {
+  ])('that fails %s reports it in its last event', (_name, text) => {
     const { decoder, out } = decode(text)
     const events = eventsOf(out + decoder.fail(new AppError('upstream_error', { detail: { buyer_cost_micro: 3 } })))
     checkGrammar(events)
@@ -283,8 +284,8 @@ function written(events: readonly AnswerEvent[], isStreamed: boolean, isCut: boo
   return said + writer.finish(RECEIPT, { reason: isCut ? 'length' : 'stop', stopSequence: null, isCeiling: false })
 }
 
-describe('whatever is said in whatever order', () => {
-  it('makes a legal stream, whose last event is the whole answer', () => {
+describe('any content in any order', () => {
+  it('makes a valid stream, whose last event is the whole answer', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 30 }), fc.boolean(), (said, isCut) => {
         const events = eventsOf(written(said, true, isCut))
@@ -298,7 +299,7 @@ describe('whatever is said in whatever order', () => {
     )
   })
 
-  it('gives calls the input that was meant, however it is cut and mixed', () => {
+  it('gives calls their intended input, however it is cut and mixed', () => {
     const call = fc.tuple(fc.jsonValue({ maxDepth: 2 }), fc.array(fc.nat(8), { maxLength: 8 }))
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: 4 }), fc.infiniteStream(fc.nat(100)), (calls, choices) => {

@@ -68,7 +68,7 @@ function decodeWhole(text: string, plan: Partial<ModelPlan>, cuts: readonly numb
 }
 
 describe('a whole response', () => {
-  it('is complete, with items in their order, our usage and the cost', () => {
+  it("is complete, with items in their order, the market's usage and the cost", () => {
     const body = {
       ...GOOD,
       instructions: 'Be brief.',
@@ -140,7 +140,7 @@ describe('a whole response', () => {
     })
   })
 
-  it('repeats the request with every member that clients demand', () => {
+  it('repeats the request with every member that clients require', () => {
     const { strict: _, ...loose } = TOOL
     const bare = { type: 'function', name: 'bare', strict: null }
     const custom = { type: 'custom', name: 'patch' }
@@ -152,7 +152,7 @@ describe('a whole response', () => {
     expect([truncation, text.format]).toEqual(['auto', { name: 'answer', ...format }])
   })
 
-  it('is the same from a seller of the messages protocol, its thought sealed where that is asked for', () => {
+  it('is the same from a seller of the messages protocol, with its thought sealed on request', () => {
     const body = { ...GOOD, include: ['reasoning.encrypted_content'] }
     const chat = decodeWhole(CHAT_WHOLE, OPENAI)
     const other = decodeWhole(MESSAGES_WHOLE, { ...MESSAGES, rid: chat.plan.rid }, [], body)
@@ -188,7 +188,7 @@ describe('a whole response', () => {
     expect(whole.output[0].status).toBe('incomplete')
   })
 
-  it('says where the buyer’s own ceiling has ended it', () => {
+  it('shows where the buyer’s own ceiling has ended it', () => {
     const text = JSON.stringify({ choices: [{ message: { content: 'half' }, finish_reason: 'length' }] })
     const { decoder } = decodeWhole(text, { ...OPENAI, isCeilingBound: true })
     expect(JSON.parse(decoder.finish(RECEIPT)).incomplete_details).toEqual({
@@ -199,15 +199,15 @@ describe('a whole response', () => {
   })
 
   it.each([
-    ['an error in it', '{"error":{"message":"no","code":429}}', 'error'],
-    ['a page', '<html></html>', 'malformed'],
+    ['an error inside', '{"error":{"message":"no","code":429}}', 'error'],
+    ['a web page', '<html></html>', 'malformed'],
     ['great depth', `{"choices":${'['.repeat(100_000)}`, 'malformed'],
     ['no choices', '{"choices":[]}', 'malformed'],
-  ])('is none with %s', (_name, text, kind) => {
+  ])('is malformed with %s', (_name, text, kind) => {
     expect(decodeWhole(text, OPENAI).decoder.failure()?.kind).toBe(kind)
   })
 
-  it('gives refusals as parts of their own, and calls without arguments an empty object', () => {
+  it('has refusals as parts of their own, and an empty object for calls without arguments', () => {
     const message = { refusal: 'I will not.', tool_calls: [{ id: 'c', function: { name: 'f' } }] }
     const text = JSON.stringify({ choices: [{ message, finish_reason: 'stop' }] })
     const { output } = JSON.parse(decodeWhole(text, OPENAI).decoder.finish(RECEIPT))

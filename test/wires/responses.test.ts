@@ -41,15 +41,10 @@ describe('a responses request', () => {
     ['no input', { model: 'm' }, 'invalid_request', 'input'],
     ['an object as input', { ...GOOD, input: {} }, 'invalid_request', 'input'],
     ['an empty input', { ...GOOD, input: [] }, 'invalid_request', 'input'],
-    ['an item that is none', item([]), 'invalid_request', 'input[0]'],
-    ['a role that is none', item({ role: 'root', content: 'x' }), 'invalid_request', 'input[0].role'],
-    [
-      'nothing but an item of a tool that never ran here',
-      item({ type: 'web_search_call' }),
-      'invalid_request',
-      'input',
-    ],
-    ['an item that nobody knows', item({ type: 'made_up' }), 'invalid_request', 'input[0].type'],
+    ['a malformed item', item([]), 'invalid_request', 'input[0]'],
+    ['an unknown role', item({ role: 'root', content: 'x' }), 'invalid_request', 'input[0].role'],
+    ['only an item of a tool that never ran here', item({ type: 'web_search_call' }), 'invalid_request', 'input'],
+    ['an unknown item', item({ type: 'made_up' }), 'invalid_request', 'input[0].type'],
     ['turns that only their maker can read', item({ type: 'compaction' }), 'invalid_request', 'input[0].type'],
     ['an item by its id', item({ type: 'item_reference', id: 'msg_1' }), 'invalid_request', 'input[0]'],
     ['the same without its type', item({ id: 'msg_1' }), 'invalid_request', 'input[0]'],
@@ -59,11 +54,11 @@ describe('a responses request', () => {
       'invalid_request',
       'input[0].call_id',
     ],
-    ['an answer before', { ...GOOD, previous_response_id: 'resp_1' }, 'invalid_request', 'previous_response_id'],
+    ['a previous response', { ...GOOD, previous_response_id: 'resp_1' }, 'invalid_request', 'previous_response_id'],
     ['a conversation', { ...GOOD, conversation: 'conv_1' }, 'invalid_request', 'conversation'],
-    ['a kept prompt', { ...GOOD, prompt: { id: 'p' } }, 'invalid_request', 'prompt'],
-    ['the background', { ...GOOD, background: true }, 'invalid_request', 'background'],
-    ['a word that is none', { ...GOOD, truncation: 'head' }, 'invalid_request', 'truncation'],
+    ['a stored prompt', { ...GOOD, prompt: { id: 'p' } }, 'invalid_request', 'prompt'],
+    ['background mode', { ...GOOD, background: true }, 'invalid_request', 'background'],
+    ['an unknown value', { ...GOOD, truncation: 'head' }, 'invalid_request', 'truncation'],
     ['log probabilities', { ...GOOD, top_logprobs: 2 }, 'invalid_request', 'top_logprobs'],
     ['the same by name', { ...GOOD, include: ['message.output_text.logprobs'] }, 'invalid_request', 'include'],
     ['several answers', { ...GOOD, n: 2 }, 'invalid_request', 'n'],
@@ -75,12 +70,12 @@ describe('a responses request', () => {
       'response_format',
     ],
     ['a limit of 0', { ...GOOD, max_output_tokens: 0 }, 'invalid_request', 'max_output_tokens'],
-    ['a limit as text', { ...GOOD, max_output_tokens: '5' }, 'invalid_request', 'max_output_tokens'],
+    ['a limit as a string', { ...GOOD, max_output_tokens: '5' }, 'invalid_request', 'max_output_tokens'],
     ['a hot temperature', { ...GOOD, temperature: 3 }, 'invalid_request', 'temperature'],
-    ['stream as text', { ...GOOD, stream: 'true' }, 'invalid_request', 'stream'],
-    ['tools that are no list', { ...GOOD, tools: {} }, 'invalid_request', 'tools'],
+    ['stream as a string', { ...GOOD, stream: 'true' }, 'invalid_request', 'stream'],
+    ['tools that are not a list', { ...GOOD, tools: {} }, 'invalid_request', 'tools'],
     [
-      'more tools than are taken, in namespaces',
+      'too many tools, in namespaces',
       {
         ...GOOD,
         tools: [1, 2].map((n) => ({
@@ -93,7 +88,7 @@ describe('a responses request', () => {
       'tools',
     ],
     [
-      'more tools than are taken, in the input',
+      'too many tools, in the input',
       {
         ...GOOD,
         input: [
@@ -105,32 +100,32 @@ describe('a responses request', () => {
       'tools',
     ],
     [
-      'two tools of a name, one of them custom',
+      'two tools with one name, one of them custom',
       { ...GOOD, tools: [{ type: 'custom', name: 'weather' }, TOOL] },
       'invalid_request',
       'tools',
     ],
     [
-      'a custom choice that is not there',
+      'a missing custom choice',
       { ...GOOD, tools: [TOOL], tool_choice: { type: 'custom', name: 'weather' } },
       'invalid_request',
       'tool_choice',
     ],
     ['a function without a name', { ...GOOD, tools: [{ type: 'function' }] }, 'invalid_request', 'tools[0].name'],
     [
-      'a choice that is not there',
+      'a missing choice',
       { ...GOOD, tools: [TOOL], tool_choice: { type: 'function', name: 'other' } },
       'invalid_request',
       'tool_choice',
     ],
     [
-      'a schema that is missing',
+      'a missing schema',
       { ...GOOD, text: { format: { type: 'json_schema' } } },
       'invalid_request',
       'text.format.schema',
     ],
-    ['an effort of no kind', { ...GOOD, reasoning: { effort: 5 } }, 'invalid_request', 'reasoning.effort'],
-    ['much metadata', { ...GOOD, metadata: { a: 'x'.repeat(1_000_000) } }, 'invalid_request', 'metadata'],
+    ['an unknown effort', { ...GOOD, reasoning: { effort: 5 } }, 'invalid_request', 'reasoning.effort'],
+    ['too much metadata', { ...GOOD, metadata: { a: 'x'.repeat(1_000_000) } }, 'invalid_request', 'metadata'],
     [
       'an image by its id',
       item({ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }),
@@ -151,24 +146,24 @@ describe('a responses request', () => {
     ],
     ['an unreadable block list', { ...GOOD, providers_blocked: {} }, 'invalid_request', 'providers_blocked'],
     ['a floor over 100', { ...GOOD, min_discount_pct: 101 }, 'invalid_minimum_discount', 'min_discount_pct'],
-    ['a text of 3 MB', { ...GOOD, input: 'x'.repeat(3_000_000) }, 'request_too_large', 'input[0].content'],
+    ['a string of 3 MB', { ...GOOD, input: 'x'.repeat(3_000_000) }, 'request_too_large', 'input[0].content'],
   ])('%s is refused', (_name, body, code, param) => {
     expect(refusalOf(body)).toEqual({ code, param })
   })
 
-  it('takes absent, null and meaningless settings', () => {
+  it('accepts absent, null and meaningless settings', () => {
     expect(
       refusalOf({ ...GOOD, previous_response_id: null, background: false, truncation: 'disabled', n: 1, store: true }),
     ).toBeUndefined()
   })
 
-  it('takes a wish to shorten input, and names it: nothing is ever shortened', () => {
+  it('accepts a request to shorten input, and names it: input is never shortened', () => {
     const adaptedBy = (body: object) => read(body).encode(buildPlan()).adaptedParams
     expect(adaptedBy({ ...GOOD, truncation: 'auto' })).toEqual(['truncation', 'max_output_tokens'])
     expect(adaptedBy({ ...GOOD, truncation: 'disabled' })).toEqual(['max_output_tokens'])
   })
 
-  it('carries hints, floors and bounds as every text wire does', () => {
+  it('has hints, floors and bounds like every text wire', () => {
     const image = { type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(3_000_000)}` }
     const body = {
       ...GOOD,
@@ -281,7 +276,7 @@ describe('a conversation', () => {
     expect(json.tool_choice).toEqual({ type: 'any' })
   })
 
-  it('hides what routing reads, and names what it cannot say', () => {
+  it('hides the routing members, and names members that it cannot express', () => {
     const kept = { store: true, metadata: { a: 'b' }, stream_options: { include_obfuscation: false } }
     const unsaid = { service_tier: 'auto', text: { verbosity: 'low' }, made_up: 1 }
     const body = { ...GOOD, max_output_tokens: 50, ...ROUTING_MEMBERS, ...kept, ...unsaid }
@@ -309,7 +304,7 @@ describe('a conversation', () => {
     expect(adaptedParams).toEqual(['tools', 'tools.web_search', 'tool_choice'])
   })
 
-  it('takes the tools of an item, and says tools of a namespace under one name that turns agree on', () => {
+  it('reads the tools of an item, and gives tools of a namespace one name across turns', () => {
     const long = `${'deep_'.repeat(20)}tool`
     const group = { type: 'namespace', name: 'mcp__files__', description: 'Files.', tools: [{ ...TOOL, name: 'list' }] }
     const far = { type: 'namespace', name: 'far', description: '', tools: [{ ...TOOL, name: long }] }
@@ -331,7 +326,7 @@ describe('a conversation', () => {
     expect(adaptedParams).toContain('tools.namespace')
   })
 
-  it('takes a choice in every form', () => {
+  it('accepts a choice in every form', () => {
     const choose = (choice: unknown) =>
       forwarded({ ...GOOD, tools: [TOOL, { ...TOOL, name: 'other' }], tool_choice: choice }, OPENAI).json
     expect(choose('none').tool_choice).toBe('none')
@@ -343,7 +338,7 @@ describe('a conversation', () => {
     expect([some.tool_choice, some.tools.length, some.tools[0].function.name]).toEqual(['required', 1, 'other'])
   })
 
-  it('carries a schema and an effort as the chat wire says them', () => {
+  it('expresses a schema and an effort like the chat wire', () => {
     const format = { type: 'json_schema', name: 'city', schema: { type: 'object' }, strict: true }
     const { json } = forwarded({ ...GOOD, text: { format }, reasoning: { effort: 'low', summary: 'auto' } }, OPENAI)
     expect(json.response_format).toEqual({

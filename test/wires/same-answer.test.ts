@@ -13,7 +13,7 @@ import type { Heard } from '#test/support/bytes/heard-answers.ts'
 import { hearChatStream, hearMessagesStream } from '#test/support/bytes/heard-answers.ts'
 import { dataOf, decodePieces, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
-/** An answer as providers of both protocols sent it: text, two calls at once, a partly cached prompt. */
+/** An answer from providers of both protocols: text, two calls at once, a partly cached prompt. */
 const recorded = (name: string) => readFileSync(new URL(`./fixtures/${name}.body`, import.meta.url), 'utf8')
 const ANSWERS = {
   openai: { streamed: recorded('chat-stream'), whole: recorded('chat-whole') },
@@ -24,15 +24,15 @@ const CALLS = [
   { id: 'call_a1', name: 'weather', input: '{"city":"R\\u00f6m"}' },
   { id: 'call_b2', name: 'time', input: '{"at": [5, 1.0]}' },
 ]
-/** 80 input tokens at 1 micro-USD, 40 cached ones at 0.1 and 31 output tokens at 10, less 40 percent. */
+/** 80 input tokens at 1 micro-USD, 40 cached ones at 0.1 and 31 output tokens at 10, less 40 %. */
 const COST_MICRO = 237
 
 const TURN = [{ role: 'user', content: 'What is it like in Rome? '.repeat(10) }]
 const LIMIT = { max_tokens: 50 }
-/** The event holds the input figures that are known when it is sent. With all bytes at once these are all figures. */
+/** The event has the input figures that are known when it is sent. With all bytes at once these are all figures. */
 const MESSAGE_START = /^event: message_start\n.*\n\n/
 
-/** A whole answer of the chat wire as its client reads it. Calls are no part of a text completion. */
+/** A whole answer of the chat wire, read by its client. Calls are not part of a text completion. */
 function hearChoice(text: string): Heard {
   const choice = dataOf(JSON.parse(text), 'choices', '0')
   const calls = dataOf(choice, 'message', 'tool_calls')
@@ -61,7 +61,7 @@ function hearMessage(text: string): Heard {
     if (dataOf(block, 'type') === 'text') heard.text += String(dataOf(block, 'text'))
     else {
       const name = String(dataOf(block, 'name'))
-      // The input must stay as it was written. Parsed and written again it would be another text.
+      // The input must stay in its written form. Parsing and writing it again would change the text.
       const [, input = ''] = new RegExp(`"name":"${name}","input":(\\{.*?\\})\\}`).exec(text) ?? []
       heard.calls.push({ id: String(dataOf(block, 'id')), name, input })
     }

@@ -25,7 +25,7 @@ const SEARCHES: UnitPrices = { ...TOKENS, searches: picoUsd(10_000_000_000n) }
 const FUNCTION = { name: 'f', input_schema: { type: 'object' } }
 const search = (members: object = {}) => ({ type: 'web_search_20250305', name: 'web_search', ...members })
 
-/** The request that a seller of the messages protocol is sent. */
+/** The request that a seller of the messages protocol receives. */
 function sent(tools: readonly object[], unitPrices: UnitPrices, members: object = {}) {
   const body = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }], tools, ...members }
   const target = { ...buildTarget(), price: { version: 'test', unitPrices } }
@@ -37,7 +37,7 @@ function sent(tools: readonly object[], unitPrices: UnitPrices, members: object 
 }
 
 describe('a search at the maker of a model', () => {
-  it('goes on where searches have a price, with its bound', () => {
+  it('is forwarded where searches have a price, with its bound', () => {
     const { body, adaptedParams, demand } = sent([search({ max_uses: 8 }), FUNCTION], SEARCHES)
     expect(body.tools).toEqual([search({ max_uses: 8 }), FUNCTION])
     expect(adaptedParams).toEqual([])
@@ -46,8 +46,8 @@ describe('a search at the maker of a model', () => {
 
   it.each([
     ['none', {}, 5],
-    ['one above ours', { max_uses: 500 }, 20],
-    ['one that is no number', { max_uses: 'many' }, 5],
+    ["a bound above the market's", { max_uses: 500 }, 20],
+    ['a bound that is not a number', { max_uses: 'many' }, 5],
   ])('is bounded where the request names %s', (_name, members, bound) => {
     const { body, adaptedParams, demand } = sent([search(members)], SEARCHES)
     expect(body.tools).toEqual([search({ max_uses: bound })])
@@ -55,7 +55,7 @@ describe('a search at the maker of a model', () => {
     expect(demand).toMatchObject({ needs: { searches: bound } })
   })
 
-  it('may be the tool that the answer has to use', () => {
+  it('may be the tool that the answer must use', () => {
     const choice = { tool_choice: { type: 'tool', name: 'web_search' } }
     expect(sent([search({ max_uses: 1 }), { type: 'bash_20250124', name: 'bash' }], SEARCHES, choice)).toMatchObject({
       body: { tools: [search({ max_uses: 1 })], ...choice },
@@ -74,7 +74,7 @@ describe('a search at the maker of a model', () => {
 })
 
 describe('the seller of a search', () => {
-  /** The protocols of the sellers that a call may go to, the cheaper one first. */
+  /** The protocols of a call's possible sellers, lowest price first. */
   function asked(unitPrices: UnitPrices, formats: readonly ProtocolName[], tools: readonly object[]) {
     const model = buildModel()
     const offers = formats.map((apiFormat, place) =>
@@ -91,7 +91,7 @@ describe('the seller of a search', () => {
     return candidates.map(({ apiFormat }) => apiFormat)
   }
 
-  it('speaks the protocol, where one of the model does and searches have a price', () => {
+  it('uses the protocol, where such a seller of the model exists and searches have a price', () => {
     expect(asked(SEARCHES, ['openai', 'messages'], [search()])).toEqual(['messages'])
     expect(asked(SEARCHES, ['openai', 'messages'], [FUNCTION])).toEqual(['openai', 'messages'])
     expect(asked(TOKENS, ['openai', 'messages'], [search()])).toEqual(['openai', 'messages'])
@@ -146,7 +146,7 @@ const STREAM = [
   messagesEvent({ type: 'message_stop' }),
 ].join('')
 
-/** The content that a client puts together from a stream. */
+/** The content that a client assembles from a stream. */
 function contentOf(text: string): object[] {
   const blocks: Record<string, unknown>[] = []
   const inputs: string[] = []
@@ -169,7 +169,7 @@ function contentOf(text: string): object[] {
 describe('the answer to a search', () => {
   const receipt = { ...RECEIPT, usage: { ...RECEIPT.usage, searches: 1 } }
 
-  it('keeps what was found, what it cites, and its pause: a whole one', () => {
+  it('keeps its results, its citations, and its pause: a whole one', () => {
     const decoder = wholeMessage(
       { type: 'message', role: 'assistant', content: CONTENT, stop_reason: 'pause_turn', usage: COUNTS },
       MESSAGES,
@@ -178,7 +178,7 @@ describe('the answer to a search', () => {
     expect(body.content).toEqual(CONTENT.map((block, index) => (index === 4 ? CONTENT[4] : block)))
     expect(body).toMatchObject({ stop_reason: 'pause_turn', usage: { server_tool_use: { web_search_requests: 1 } } })
     expect(decoder.ending()).toMatchObject({ finishReason: 'stop', reported: { searches: 1, inputTokens: 900 } })
-    // Pages that were found are no output.
+    // Found pages are not output.
     expect(decoder.ending().contentBytes).toBe('I look it up.High water is at six.'.length)
   })
 
@@ -194,7 +194,7 @@ describe('the answer to a search', () => {
     }
   })
 
-  it('keeps a call that never got its result, as it came', () => {
+  it('keeps a call without a result unchanged', () => {
     const cut = STREAM.slice(0, STREAM.indexOf(stopped(1)) + stopped(1).length)
     const { out } = streamMessage(cut, MESSAGES)
     expect(contentOf(out)).toEqual(CONTENT.slice(0, 2))

@@ -41,7 +41,7 @@ describe('a speech request', () => {
     expect(codeOf(body)).toBe(code)
   })
 
-  it('is sold by the character, of which a pair of surrogates is one', () => {
+  it('is sold by the character, and a surrogate pair counts as one', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (input) => {
         const { bounds } = read({ ...GOOD, input }).demand
@@ -52,7 +52,7 @@ describe('a speech request', () => {
     )
   })
 
-  it('goes on as it came, without what only routing reads and what the model does not take', () => {
+  it('is forwarded unchanged, without routing members and unsupported ones', () => {
     const target = buildTarget(buildModel({ parameters: ['voice', 'speed'] }))
     const body = { ...GOOD, provider: 'a', speed: 1.5, instructions: 'Whisper.', stream_format: 'audio' }
     const request = read(body).encode(buildPlan({ target }))
@@ -68,7 +68,7 @@ describe('a speech request', () => {
 })
 
 describe('a speech request without a voice', () => {
-  it.each([undefined, null])('goes on with a usual one where it is %j, and says so', (voice) => {
+  it.each([undefined, null])('is sent with a default one where it is %j, and names it', (voice) => {
     const { body, adaptedParams } = read({ ...GOOD, voice }).encode(buildPlan())
     expect(JSON.parse(body)).toEqual({ model: 'vendor-gpt-5-mini', input: 'Hello.', voice: 'alloy' })
     expect(adaptedParams).toEqual(['voice'])
@@ -99,7 +99,7 @@ describe('a voice that is billed by its tokens', () => {
     return { ...metered, micro: Number(billUsage(BY_TOKENS.price, metered).whole) / 1e6 }
   }
 
-  it('is asked for its events, because they alone say the tokens, and tells words and pace to it', () => {
+  it('is requested in events, because only they report the tokens, with text and pace', () => {
     const asked = { ...GOOD, speed: 0.25, instructions: 'Whisper.' }
     expect(JSON.parse(read(asked).encode(plan).body)).toEqual({
       ...asked,
@@ -108,7 +108,7 @@ describe('a voice that is billed by its tokens', () => {
     })
   })
 
-  it('is charged by text in and sound out, as its provider reports them', () => {
+  it("is charged by text in and sound out, by its provider's report", () => {
     expect(chargeOf({}, EVENTS)).toMatchObject({
       usage: { input: 10, audioOutput: 200 },
       source: 'reported',
@@ -120,7 +120,7 @@ describe('a voice that is billed by its tokens', () => {
     expect(chargeOf({}, event('done', { usage: USAGE })).usage).toEqual({})
   })
 
-  it('is held for every token that words, pace and length can bring, and charged no more than that', () => {
+  it('has a hold for every token that text, pace and length can cause, and is charged no more', () => {
     const plain = boundOfText({})
     expect(boundOfText({ speed: 0.25 }).outputTokens).toBe(4 * plain.outputTokens)
     expect(boundOfText({ speed: 4 }).outputTokens).toBe(plain.outputTokens)
@@ -180,11 +180,11 @@ describe('an answer in sound', () => {
   })
 
   it.each(['application/json', 'text/html; charset=utf-8', 'text/event-stream', '', 'video/mp4', 'audio/x-unheard-of'])(
-    'is none of the type %s',
+    'of the type %s is refused',
     (given) => expect(decoder().head?.takes?.(headOf(given))).toBe(false),
   )
 
-  it('is passed on as it comes, and has no words', () => {
+  it('is passed on unchanged, and has no text', () => {
     const sound = decoder()
     const bytes = Buffer.from([0, 255, 13, 10])
     expect(sound.push(Buffer.alloc(0))).toBe('')
@@ -197,7 +197,7 @@ describe('an answer in sound', () => {
   })
 })
 
-describe('an answer in sound, asked for in events', () => {
+describe('an answer in sound, requested in events', () => {
   const decoder = () => read({ ...GOOD, stream_format: 'sse' }).decoder(buildPlan())
   const eventsOf = (text: string) =>
     text
@@ -205,7 +205,7 @@ describe('an answer in sound, asked for in events', () => {
       .filter(Boolean)
       .map((part) => JSON.parse(part.slice(6)))
 
-  it('carries each piece by itself, and at the end what it cost', () => {
+  it('has each piece in an event of its own, and its cost at the end', () => {
     const events = decoder()
     expect([events.head?.takes?.(headOf('audio/mpeg')), events.head?.takes?.(headOf('text/event-stream'))]).toEqual([
       true,
@@ -240,7 +240,7 @@ describe('an answer in sound, asked for in events', () => {
     })
   })
 
-  it('has words for a failure, and for a silence', () => {
+  it('has error texts for a failure, and for a silence', () => {
     const [failed] = eventsOf(decoder().fail(new AppError('upstream_error')))
     expect(failed.error.code).toBe('upstream_error')
     expect(decoder().keepAlive()).toBe(': keep-alive\n')

@@ -95,7 +95,7 @@ describe('a transcription request', () => {
     expect(codeOf([['model', 'm']], Buffer.alloc(26_214_401))).toBe('request_too_large file')
   })
 
-  it.each(['format', 'responseFormat', 'output_format'])('takes other names: %s, and a list without []', (name) => {
+  it.each(['format', 'responseFormat', 'output_format'])('accepts other names: %s, and a list without []', (name) => {
     const formOf = (fields: FormFields) => {
       const { pieces = [] } = read(...fields).encode(buildPlan())
       return Buffer.concat([...pieces]).toString('latin1')
@@ -119,7 +119,7 @@ describe('a transcription request', () => {
     ).toBe('invalid_request extra_body')
   })
 
-  it('is held for as long as its audio lasts, and steered by its form', () => {
+  it('has a hold for the length of its audio, and is routed by its form', () => {
     const { demand } = read(
       ['provider[]', 'a'],
       ['provider[]', 'b'],
@@ -132,7 +132,7 @@ describe('a transcription request', () => {
     expect(demand.floorPercents).toContain(20)
   })
 
-  it('goes on with its own bytes under the seller’s name, without what only routing reads and what nobody knows', () => {
+  it('is sent with its own bytes under the seller’s name, without routing members and unknown ones', () => {
     const target = buildTarget(buildModel({ parameters: ['language'], features: ['streaming'] }))
     const call = read(
       ['language', 'en'],
@@ -151,7 +151,7 @@ describe('a transcription request', () => {
     expect(request.adaptedParams).toEqual(['prompt', 'url'])
   })
 
-  it('asks for a text as JSON, and for no stream of a model without one', () => {
+  it('requests a text as JSON, and no stream from a model without streams', () => {
     const sent = (...fields: FormFields) => {
       const request = read(...fields).encode(buildPlan({ target: buildTarget(buildModel({ features: [] })) }))
       return { text: Buffer.concat([...(request.pieces ?? [])]).toString('latin1'), adapted: request.adaptedParams }
@@ -176,7 +176,7 @@ describe('a whole transcript', () => {
     }
   })
 
-  it('in words and seconds keeps what is known of it, in the provider’s own text', () => {
+  it('in words and seconds keeps its known parts, in the provider’s own text', () => {
     const given = '{"task":"transcribe","language":"en","duration":"7.50","text":"a","words":[{"start":0.10}],"x":1}'
     const { decoder } = decode([['response_format', 'verbose_json']], JSON_TYPE, given)
     expect(decoder.finish(RECEIPT)).toContain('"words":[{"start":0.10}]')
@@ -184,7 +184,7 @@ describe('a whole transcript', () => {
     expect(decoder.ending().reported.milliseconds).toBe(7_500)
   })
 
-  it('as a text or as subtitles is nothing but that', () => {
+  it('as a text or as subtitles has only the text', () => {
     const text = decode([['response_format', 'text']], JSON_TYPE, heard).decoder
     expect([text.finish(RECEIPT), text.head?.contentType?.()]).toEqual(['Grüße.\n', PLAIN])
     expect(decode([['response_format', 'text']], PLAIN, 'as it is').decoder.finish(RECEIPT)).toBe('as it is')
@@ -212,11 +212,11 @@ describe('a whole transcript', () => {
     ['json', JSON_TYPE, '{"error":{"message":"busy","code":503}}', 'error'],
     ['srt', PLAIN, 'We are busy, come back later', 'malformed'],
     ['vtt', PLAIN, Buffer.from([0xff, 0xfe]), 'malformed'],
-  ] as const)('in %s of %s that says %j is none: %s', (format, type, bytes, kind) => {
+  ] as const)('in %s of %s with the content %j is malformed: %s', (format, type, bytes, kind) => {
     expect(decode([['response_format', format]], type, bytes).decoder.failure()?.kind).toBe(kind)
   })
 
-  it('is none of another type, and time that cannot be is no time', () => {
+  it('of another type is malformed, and an impossible duration is ignored', () => {
     const takes = (format: string, type: string) =>
       read(['response_format', format]).decoder(buildPlan()).head?.takes?.(headOf(type))
     expect(takes('json', 'text/html')).toBe(false)
@@ -265,7 +265,7 @@ describe('a streamed transcript', () => {
     expect(decode(STREAM, TYPE, ': hi\n\n').decoder.failure()?.kind).toBe('cut')
   })
 
-  it('is made of an answer that came whole, or of its end alone', () => {
+  it('is built from an answer that arrived whole, or from its end only', () => {
     const whole = decode(STREAM, 'application/json', '{"text":"Grüße","usage":{"seconds":8}}').decoder
     expect(whole.finish(RECEIPT)).toContain(
       'data: {"type":"transcript.text.delta","delta":"Grüße"}\n\ndata: {"type":"trans',
@@ -280,11 +280,11 @@ describe('a streamed transcript', () => {
     [event({ type: 'error', message: 'busy' }), 'error'],
     ['data: {"type"\n\n', 'malformed'],
     [`data: ${'['.repeat(100)}\n\n`, 'malformed'],
-  ])('%.40j is none: %s', (bytes, kind) => {
+  ])('%.40j is malformed: %s', (bytes, kind) => {
     expect(decode(STREAM, TYPE, bytes).decoder.failure()?.kind).toBe(kind)
   })
 
-  it('says any text once, as it was said', () => {
+  it('shows any text once, unchanged', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 20 }), { maxLength: 10 }), (deltas) => {
         const bytes = deltas.map((delta) => event({ type: 'transcript.text.delta', delta }))
@@ -298,7 +298,7 @@ describe('a streamed transcript', () => {
     )
   })
 
-  it('has a sign of life that is no event, and words for an error', () => {
+  it('has a sign of life that is not an event, and error texts', () => {
     const decoder = read(...STREAM).decoder(buildPlan())
     expect(decoder.keepAlive()).toBe(': keep-alive\n')
     expect(JSON.parse(decoder.fail(new AppError('upstream_error')).slice(6)).error.code).toBe('upstream_error')

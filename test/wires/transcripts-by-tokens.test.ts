@@ -45,8 +45,8 @@ describe('a transcript that is billed by its tokens', () => {
   const done = (usage: object) =>
     `data: ${JSON.stringify({ type: 'transcript.text.done', text: 'It is so.', usage })}\n\n`
 
-  it('is charged by text and sound in and text out, as its provider reports them, whole and streamed', () => {
-    // 5 tokens at 2.50, 75 at 6 and 20 at 10 US dollars a million.
+  it("is charged by text and sound in and text out, by its provider's report, whole and streamed", () => {
+    // 5 tokens at 2.50, 75 at 6 and 20 at 10 US dollars per million.
     const charge = { usage: { input: 5, audioInput: 75, output: 20 }, source: 'reported', pico: 662_500_000n }
     expect(chargeOf([], heard(TOKENS))).toMatchObject({ ...charge, anomalies: [] })
     expect(chargeOf([['stream', 'true']], done(TOKENS), 'text/event-stream')).toMatchObject(charge)
@@ -54,13 +54,13 @@ describe('a transcript that is billed by its tokens', () => {
     expect(chargeOf([], '{"text":"","usage":{"input_tokens":75,"output_tokens":0}}').usage).toEqual({})
   })
 
-  it('takes input that its provider does not split as sound, but for the prompt', () => {
+  it('counts unsplit input as sound, except for the prompt', () => {
     const { input_token_details: _details, ...sum } = TOKENS
     expect(chargeOf([], heard(sum)).usage).toMatchObject({ input: 0, audioInput: 80 })
     expect(chargeOf([['prompt', 'eight by']], heard(sum)).usage).toMatchObject({ input: 2, audioInput: 78 })
   })
 
-  it('is estimated by its audio, its prompt and its words where no tokens are reported', () => {
+  it('is estimated by its audio, its prompt and its text where no tokens are reported', () => {
     const usage = { input: 2, audioInput: 75, output: 3 }
     const asked: FormFields = [['prompt', 'eight by']]
     const estimated = { source: 'estimated', anomalies: ['usage_missing'] }
@@ -75,7 +75,7 @@ describe('a transcript that is billed by its tokens', () => {
     expect(chargeOf([], heard({ ...TOKENS, output_tokens: -1 })).anomalies).toEqual(['usage_insane', 'usage_missing'])
   })
 
-  it('is held for every token that audio, prompt and limit can bring, and charged no more than that', () => {
+  it('has a hold for every token that audio, prompt and limit can cause, and is charged no more', () => {
     const plain = boundOfForm()
     // 7.5 seconds of 25 tokens, the frame of a prompt and the limit of the model.
     expect(plain).toMatchObject({ units: { input: 64, audioInput: 188, output: 2_000 }, isWhole: true })
@@ -102,7 +102,7 @@ describe('a transcript that is billed by its tokens', () => {
 
   const CUT: FormFields = [['chunking_strategy[type]', 'server_vad']]
 
-  it('that its provider cuts has no limit of the model, and reads its prompt with each piece', () => {
+  it('that its provider splits has no limit of the model, and reads its prompt with each piece', () => {
     const long = transcriptionForm(
       [
         ['model', 'm'],

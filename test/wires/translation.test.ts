@@ -140,7 +140,7 @@ describe('any answer, however it is cut into pieces', () => {
         const hasCalls = meant.calls.length > 0
         const reason = wire === 'chat' ? (hasCalls ? 'tool_calls' : 'stop') : hasCalls ? 'tool_use' : 'end_turn'
         expect({ text: heard.text, calls: heard.calls }).toEqual({ text: meant.text, calls: meant.calls })
-        // The direct path of the chat wire keeps the seller's own words.
+        // The direct path of the chat wire keeps the seller's own finish reasons.
         if (wire !== 'chat' || format !== 'openai') expect(heard.reason).toBe(reason)
       }),
       { numRuns: 200 },
@@ -155,7 +155,7 @@ describe('usage of any kind', () => {
     { requiredKeys: [] },
   )
 
-  it('the last sane figure of each field counts, and the sum is the provider’s input', () => {
+  it('has the last valid figure of each field, and its sum is the provider’s input', () => {
     fc.assert(
       fc.property(fc.array(usage, { minLength: 1, maxLength: 6 }), (reports) => {
         const stream = reports

@@ -15,8 +15,8 @@ import { RECEIPT } from '#test/support/bytes/chat-answers.ts'
 import { decodePieces, headOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 /**
- * Answers of providers with one member spoiled. Each is a failed attempt, or what the buyer gets can be read: the
- * official clients take it, and every member that they give a type has that type.
+ * Answers of providers with one spoiled member. Each is a failed attempt, or the buyer's answer is valid: the official
+ * clients accept it, and every member with a type has that type.
  */
 
 const recorded = (name: string): unknown =>
@@ -34,7 +34,7 @@ function* pathsOf(value: unknown, path: Path = []): Iterable<Path> {
   }
 }
 
-/** A copy with the value at the path replaced, or removed where it is undefined. */
+/** A copy with the value at the path replaced, or removed for undefined. */
 function spoil(value: unknown, [name, ...rest]: Path, by: unknown): unknown {
   if (name === undefined) return by
   if (Array.isArray(value)) {
@@ -214,7 +214,7 @@ async function readTranscript(body: string) {
 const CHAT_ASK = json({ messages: USER })
 const MESSAGES_ASK = json({ messages: USER, max_tokens: 50 })
 const VECTORS = recorded('embeddings-float')
-/** The answers of protocols that no wire speaks, on each wire of text. */
+/** The answers of protocols that no wire uses, on each wire of text. */
 const TRANSLATED: readonly Row[] = (
   [
     ['gemini', GEMINI],
@@ -284,7 +284,7 @@ function decode(wire: ModelWire, raw: Raw, format: Format, answer: unknown) {
   return { failure: decoder.failure(), bytes: decoder.ending().contentBytes, text: () => decoder.finish(RECEIPT) }
 }
 
-describe('an answer that no client can read', () => {
+describe('an unreadable answer', () => {
   it.each(ROWS)(
     'is a failed attempt on %s, whichever member is spoiled',
     async (_, { wire, raw, format, answer, read }) => {
@@ -296,7 +296,7 @@ describe('an answer that no client can read', () => {
         for (const by of [...SPOILED, undefined]) {
           const { failure, bytes, text: written } = decode(wire, raw, format, spoil(answer, path, by))
           if (failure !== undefined) refused++
-          // An answer without content costs nothing, and another seller is asked.
+          // An answer without content is free, and another seller gets the call.
           else if (bytes > 0) {
             const what = `${path.join('.')} as ${JSON.stringify(by)}`
             await read(written()).catch((error: unknown) => expect.fail(`${what}: ${String(error)}`))
@@ -347,7 +347,7 @@ describe('an answer that no client can read', () => {
     [['choices', 0, 'message', 'tool_calls', 0, 'type'], undefined],
     [['usage'], undefined],
   ]
-  it.each(wires)('is not what providers send on %s with their own habits', (_, wire, ask) => {
+  it.each(wires)('differs from the answers of real providers on %s with their own habits', (_, wire, ask) => {
     for (const [path, by] of loose) {
       expect(decode(wire, json(ask), 'openai', spoil(CHAT, path, by)).failure, path.join('.')).toBeUndefined()
     }

@@ -15,7 +15,7 @@ const MODEL = 'claude-opus-4@20250514'
 const PLACE = { projectId: 'project-1', region: 'europe-west1' }
 const WHOLE = `projects/${PLACE.projectId}/locations/${PLACE.region}/publishers/anthropic/models/${MODEL}`
 const TOKEN = 'ya29.a-token'
-/** The version of the messages protocol that the market reads. The client would ask for one of its own. */
+/** The version of the messages protocol that the market reads. The client would request one of its own. */
 const VERSION = { 'anthropic-version': 'vertex-2023-10-16' }
 const LIMIT = 10_000
 const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' }, days: { type: 'integer' } } }
@@ -23,10 +23,10 @@ const PNG = 'iVBORw0KGgo='
 
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((given) => given.trim() !== '')
 const value = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
-/** A key of this name would change the prototype of what the comparison parses. */
+/** A key with this name would change the prototype of the objects that the comparison parses. */
 const input = value.filter((given) => !JSON.stringify(given).includes('__proto__'))
 const call = fc.record({ name: fc.stringMatching(/^[a-z_]{1,12}$/), input, result: text })
-/** A user's words, and the model's answer: words, calls with their results, or both. */
+/** A user's text, and the model's answer: text, calls with their results, or both. */
 const exchange = fc.record({
   said: text,
   hasPicture: fc.boolean(),
@@ -49,7 +49,7 @@ type Talk = typeof talk extends fc.Arbitrary<infer Value> ? Value : never
 
 const idOf = (at: number, place: number) => `call_${at}_${place}`
 
-/** The conversation as a buyer of the chat wire asks for it. */
+/** The conversation as a request of the chat wire. */
 function asChat({ system, exchanges, question, ...wish }: Talk): object {
   const turns = exchanges.flatMap(({ said, hasPicture, answered, calls }, at) => [
     {
@@ -96,7 +96,10 @@ function asChat({ system, exchanges, question, ...wish }: Talk): object {
   }
 }
 
-/** The thoughts that a model is asked for. It cannot think ahead of a forced call, nor between calls made without. */
+/**
+ * The requested thoughts of a model. It cannot think before a forced call, nor between calls that were made without
+ * thoughts.
+ */
 function thinkingIn({ budget, hasTools, choice, exchanges }: Talk): Anthropic.ThinkingConfigParam | undefined {
   const last = exchanges.findLast(({ answered, calls }) => answered !== undefined || calls.length > 0)
   const isForced = hasTools && choice === 'required'
@@ -104,7 +107,7 @@ function thinkingIn({ budget, hasTools, choice, exchanges }: Talk): Anthropic.Th
   return { type: 'enabled', budget_tokens: budget }
 }
 
-/** The same conversation as a user of Anthropic's client for Vertex AI writes it. */
+/** The same conversation written by a user of Anthropic's client for Vertex AI. */
 function asClient(given: Talk): Anthropic.MessageCreateParams {
   const { system, exchanges, question, ...wish } = given
   const turns: { role: 'user' | 'assistant'; content: Anthropic.ContentBlockParam[] }[] = []
@@ -168,7 +171,7 @@ async function sentByClient(params: Anthropic.MessageCreateParams): Promise<Sent
   const at = { ...PLACE, defaultHeaders: VERSION, maxRetries: 0, timeout: MINUTE }
   const client = new AnthropicVertex({ ...at, authClient, fetch: record })
   await client.messages.create(params).catch(() => undefined)
-  if (sent === undefined) throw new Error('nothing was sent')
+  if (sent === undefined) throw new Error('no request was sent')
   return sent
 }
 
@@ -190,7 +193,7 @@ it.each([
   ['chat', chat, asChat],
   ['messages', messages, asClient],
 ] as const)(
-  'a conversation of %s is sent to a seller of Claude on Vertex AI as Anthropic’s own client sends it',
+  'a conversation of %s is sent to a seller of Claude on Vertex AI like by Anthropic’s own client',
   async (_name, wire, ask) => {
     const plan = planOf()
     const property = fc.asyncProperty(talk, async (given) => {

@@ -62,7 +62,7 @@ describe('Claude at Vertex AI', () => {
     },
   )
 
-  it.each(WIRE_NAMES)('is sent what the protocol’s maker is sent on the %s wire, but for the model', (wire) => {
+  it.each(WIRE_NAMES)('receives the same as the protocol’s maker on the %s wire, except for the model', (wire) => {
     const ask = { ...WIRES[wire].ask, temperature: 0.5, seed: 7, user: 'u' }
     const [own, other] = [encodedAt('messages', wire, ask), encodedAt('vertexclaude', wire, ask)]
     const { model, ...members } = JSON.parse(own.body)
@@ -80,7 +80,7 @@ describe('Claude at Vertex AI', () => {
     )
   })
 
-  it('is sent no address of a picture or a document', () => {
+  it('receives no URL of a picture or a document', () => {
     const image = { type: 'image', source: { type: 'url', url: 'https://files.example/a.png' } }
     const spoken = { max_tokens: 50, messages: [{ role: 'user', content: [image] }] }
     const within = { type: 'tool_result', tool_use_id: 'a', content: [image] }
@@ -98,7 +98,7 @@ describe('Claude at Vertex AI', () => {
     expect([canServe(SPEAKER, 'chat'), canServe(SPEAKER, 'document-url')]).toEqual([true, false])
   })
 
-  it('is asked by the whole name of a model as well, which is no other path', () => {
+  it('is called by the whole name of a model as well, which leads to no other path', () => {
     const whole = `projects/p/locations/global/publishers/anthropic/models/${MODEL}`
     const pathOf = (apiFormat: 'vertex' | 'vertexclaude', name: string) =>
       protocolOf({ apiFormat }).probe.request(name).path
@@ -108,7 +108,7 @@ describe('Claude at Vertex AI', () => {
     expect(pathOf('vertexclaude', climbing)).toBe(`/models/${encodeURIComponent(climbing)}:rawPredict`)
   })
 
-  it('is never sent the private key of an account', () => {
+  it('never receives the private key of an account', () => {
     const request = { method: 'POST', host: 'h', path: '/', body: '', at: 0 }
     for (const apiFormat of ['vertex', 'vertexclaude'] as const) {
       const { authorize } = protocolOf({ apiFormat })
@@ -120,7 +120,7 @@ describe('Claude at Vertex AI', () => {
     }
   })
 
-  it('has its private key looked for in what providers say, with and without its lines', () => {
+  it("has its private key searched for in providers' answers, with and without its lines", () => {
     const { privateKey: pem } = generateKeyPairSync('rsa', {
       modulusLength: 2_048,
       publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -132,7 +132,7 @@ describe('Claude at Vertex AI', () => {
     expect(secretsOf(SPEAKER, sealed)).toEqual([pem, body])
   })
 
-  it('asks one address for tokens, but for a provider on this machine in development', () => {
+  it('requests tokens at one address, except for a provider on this machine in development', () => {
     const google = 'https://oauth2.googleapis.com/token'
     const [here, there] = [new URL('http://127.0.0.11:8501/v1'), new URL('https://eu-aiplatform.googleapis.com/v1')]
     const [open, closed] = [{ allowsLoopback: true }, { allowsLoopback: false }]
@@ -148,7 +148,7 @@ describe('Claude at Vertex AI', () => {
     expect(probe.isAnswer(answer.status, answer.text)).toBe(true)
   })
 
-  it('refuses a token or a model as the seller’s', async () => {
+  it('blames the seller for a refused token or model', async () => {
     const offer = buildMarketOffer({ ...SPEAKER, provider: 'vertex' })
     const judged = (status: number, text: string) => {
       const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }

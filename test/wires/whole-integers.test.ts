@@ -14,7 +14,7 @@ type Kind = keyof typeof WIRES
 const KINDS = Object.keys(WIRES) as Kind[]
 const SPOKEN = PROTOCOL_NAMES.filter((apiFormat) => protocolOf({ apiFormat }).chat !== undefined)
 
-/** Requests with a schema and a call's input in which a number stands as it is written here. */
+/** Requests with a schema and a call's input in which a number has exactly this written form. */
 const ASKS: Readonly<Record<Kind, (digits: string) => string>> = {
   chat: (digits) => `{"model":"gpt-5-mini","max_tokens":50,
     "tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"id":{"const":${digits}}}}}}],
@@ -39,7 +39,7 @@ function sent(kind: Kind, text: string, apiFormat: ProtocolName): string {
   return WIRES[kind].read(buildRaw(text)).encode(plan).body
 }
 
-/** Every run of so many digits in a text. */
+/** Every run of this many digits in a text. */
 const longRuns = (text: string) => text.match(/-?\d{15,}/g) ?? []
 
 const CASES = KINDS.flatMap((kind) => SPOKEN.map((apiFormat) => [kind, apiFormat] as const))
@@ -49,13 +49,13 @@ describe('an integer past 2^53', () => {
     expect(chatCodecOf({ apiFormat })).toBeDefined()
     for (const digits of ['1234567890123456789', '-9007199254740993', '9007199254740993000000']) {
       const runs = longRuns(sent(kind, ASKS[kind](digits), apiFormat))
-      // The schema, the question, the input and the result.
+      // The schema, the request, the input and the result.
       expect(runs.length).toBeGreaterThanOrEqual(4)
       expect(new Set(runs)).toEqual(new Set([digits]))
     }
   })
 
-  it('changes nothing of a request without one, and of texts that look like one', () => {
+  it('changes no request without one, and no text that looks like one', () => {
     for (const [kind, apiFormat] of CASES) {
       const plain = sent(kind, ASKS[kind]('7'), apiFormat)
       const looks = ASKS[kind]('7').replace('prime?', 'prime? \\"int-0-12\\", [1234567890123456789 ]')
@@ -64,7 +64,7 @@ describe('an integer past 2^53', () => {
     }
   })
 
-  it('keeps its digits wherever in an input it stands', () => {
+  it('keeps its digits anywhere in an input', () => {
     const digits = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }).map(String)
     const leaf = fc.oneof(
       digits,
@@ -117,6 +117,6 @@ describe('an integer past 2^53 in the input of a call that Claude makes', () => 
   })
 })
 
-/** Numbers as texts, so that JSON's reader keeps them. */
+/** Numbers as strings, so that JSON's reader keeps them. */
 const quoted = (json: string) =>
   json.replace(/"(?:[^"\\]|\\.)*"|-?\d+/g, (one) => (one.startsWith('"') ? one : `"#${one}"`))

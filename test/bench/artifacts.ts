@@ -38,8 +38,8 @@ export async function measureArtifacts(): Promise<Row[]> {
 const Copied = z.array(z.object({ addedBytes: z.number(), seconds: z.number() }))
 
 /**
- * The parts that copy files of jobs, in a process of their own on the measured core, which collects as the data plane
- * does. Up to 64 MiB of what was read wait to be collected: V8 looks at memory beside its heap only then.
+ * The parts that copy files of jobs, in a process of their own on the measured core, with the data plane's settings of
+ * garbage collection. Up to 64 MiB of read bytes wait for a collection: V8 looks at memory outside its heap only then.
  */
 function measureCopy(url: string): Row {
   const dir = mkdtempSync(join(tmpdir(), 'bench-films-'))
@@ -111,7 +111,7 @@ async function measureDownloads({ network }: BenchMarket, hostUrl: string): Prom
   ]
 }
 
-/** Megabytes a second of one download. */
+/** Megabytes per second of one download. */
 function download(url: string): Promise<number> {
   const from = performance.now()
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import type { BenchMarket } from './market.ts'
 import { OTHER_CORE } from './market.ts'
 import { middle } from './middle.ts'
 
-/** Calls a second of the other buyers. */
+/** Calls per second of the other buyers. */
 const RATE = 200
 const ROUNDS = 5
 /** Milliseconds until the hostile process has written its first body. */
@@ -16,11 +16,11 @@ type Beside = {
   readonly market: BenchMarket
   readonly body: string
   readonly seconds: number
-  /** The key of the hostile buyer, with the rate that every key has. */
+  /** The key of the hostile buyer, with the default rate of a key. */
   readonly hostileKey: string
 }
 
-/** Measures the calls of other buyers with and without one connection that sends hostile bodies, by turns. */
+/** Measures the calls of other buyers with and without one connection that sends hostile bodies, in turns. */
 export async function measureBesideHostile({ market, body, seconds, hostileKey }: Beside): Promise<Row> {
   const url = `${market.network.sandbox.api_base_url}/v1/chat/completions`
   const load = { url, key: market.buyerKey, body, rate: RATE, seconds: Math.ceil(seconds / ROUNDS) }

@@ -14,12 +14,12 @@ import { onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 
 const BUYERS = 1_000
 const CALLS = Number(process.env['BENCH_CALLS'] ?? 1_000_000)
-/** Calls of the buyer who calls most. The others have equal shares of the rest. */
+/** Calls of the buyer with the most calls. The others have equal shares of the rest. */
 const CALLS_OF_FIRST = CALLS / 10
 const ROWS_AT_ONCE = 50_000
 const DAYS = 90
 
-/** Figures that a buyer waits for in a market of a million calls. */
+/** Times that a buyer waits in a market of a million calls. */
 export function measureBuyers(): Promise<Figure[]> {
   return onFilledPlane({ fill }, async (filled) => [...(await measureReads(filled)), await measureExport(filled)])
 }

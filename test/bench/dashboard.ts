@@ -9,7 +9,7 @@ import { LEAST_PRESS_MS, signIn, visit } from './page-visit.ts'
 import { onShownMarket } from './shown-market.ts'
 
 const ROUNDS = 5
-/** No visit begins later than this after the beginning of all, so that the whole ends within eight minutes. */
+/** The start of the last visit after the first, so that the whole ends within eight minutes. */
 const TOTAL_MS = 445 * SECOND
 const ASSET_MS = 10 * SECOND
 const MODEL = 'model-1'
@@ -69,7 +69,7 @@ const MAIN_SCREENS: readonly Screen[] = [
   COCKPIT,
   HEAT_MAP,
 ]
-/** The screens that somebody opens first, by a link or a bookmark. */
+/** The screens that users open first, by a link or a bookmark. */
 const FIRST_SCREENS: readonly Screen[] = [HOME, MODELS, PAGE_OF_MODEL, OVERVIEW]
 
 /** The clicks on a screen, in this order. The last one may open a dialog or leave the screen. */
@@ -102,7 +102,7 @@ const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string
   [COCKPIT, { curl: 'main button:text-is("curl")' }],
 ]
 
-/** States of a screen that has a row of its own. */
+/** States of a screen that have a row of their own. */
 const STATE_OF_SCREEN = /text|missing|empty|gate|not-found|of-others|compared|summed|tried/
 
 type Bench = {
@@ -114,8 +114,8 @@ type Bench = {
 
 /**
  * Measures the page in a real browser on a market of 100,000 offers and a million calls: its bytes, its paints, its
- * clicks, and how soon each main screen is useful. Each visit has an empty cache. Figures are medians of five, with the
- * goal beside them.
+ * clicks, and the time until each main screen is useful. Each visit has an empty cache. Figures are medians of five,
+ * with the goal beside them.
  */
 export async function measureDashboard(say: (figure: Figure) => void): Promise<void> {
   const startedAt = performance.now()
@@ -143,7 +143,7 @@ function look({ browser, url, sessions }: Bench, { side, path, shows }: Screen, 
   return visit(browser, { url: url + path, shows, session: sessions[side], pace }, async ({ seen }) => seen)
 }
 
-/** Measures the bytes of every screen over the wire, and the rate of its requests for data. */
+/** Measures the bytes of every screen over the wire, and the number of its requests for data. */
 async function measureWeight(bench: Bench): Promise<Figure[]> {
   const screens = SCREENS.flatMap(({ name, side, path }) =>
     side === 'member' || STATE_OF_SCREEN.test(name)
@@ -213,7 +213,7 @@ async function measureWeight(bench: Bench): Promise<Figure[]> {
   ]
 }
 
-/** The bytes of files over the wire, compressed by gzip. Each is asked for once. */
+/** The bytes of files over the wire, compressed by gzip. Each is requested once. */
 function createScale() {
   const known = new Map<string, number>()
   return async (assets: readonly string[], ending: string): Promise<number> => {
@@ -281,7 +281,7 @@ async function measureSlowLine(bench: Bench): Promise<Figure[]> {
 
 type Visits = { readonly screen: Screen; readonly seen: Seen[]; readonly faults: string[] }
 
-/** Visits screens by turns, so that the market has forgotten the answers of the last round. */
+/** Visits screens in turns, so that the market has forgotten the answers of the last round. */
 async function visitInTurn(
   bench: Bench,
   screens: readonly Screen[],

@@ -6,8 +6,8 @@ const SYNCS = 300
 const RECORD = Buffer.alloc(2_048, 1)
 
 /**
- * Measures how long this disk takes to sync one small write. Every paid call waits for its capture's write and for
- * those of others. `TMPDIR` chooses the disk of the bench.
+ * Measures the time in which this disk syncs one small write. Every paid call waits for the write of its capture and
+ * for those of others. `TMPDIR` chooses the disk of the bench.
  */
 export function measureDisk(): { figure: string; beside: string } {
   const folder = mkdtempSync(join(tmpdir(), 'market-disk-'))

@@ -22,7 +22,7 @@ export type Figure = { readonly what: string; readonly figure: string; readonly 
 /** A control plane without limits, on a filled and durable PostgreSQL and a Redis of its own. */
 export type FilledPlane = {
   readonly plane: ControlPlane
-  /** Milliseconds of processor time that this process and its two servers have used. Other processes do not count. */
+  /** Milliseconds of processor time of this process and its two servers. Other processes do not count. */
   usedMs(): number
 }
 
@@ -30,7 +30,7 @@ type Filling = {
   readonly overrides?: ControlOverrides
   /** Further variables of the plane's environment. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Runs operations before the rows are filled in. */
+  /** Runs operations before the rows are inserted. */
   readonly prepare?: (plane: ControlPlane) => Promise<void>
   /** Inserts rows by SQL, without the limits of a service. */
   readonly fill: (db: Database) => Promise<void>
@@ -110,7 +110,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0
 }
 
-/** Measures the rows a second of a file as it is written, and the growth of memory. The first line is no row. */
+/** Measures the rows per second of a file as it is written, and the growth of memory. The first line is not a row. */
 export async function timeExport(
   { usedMs }: FilledPlane,
   {

@@ -1,7 +1,6 @@
 /**
- * Copies a film of a host into a folder, again and again, as the data plane copies files of jobs. Run it as a process
- * with
- * `--url --dir --copies`. It prints the memory that each copy added and its seconds.
+ * Copies a film of a host into a folder, again and again, like the data plane copies files of jobs. Run it as a process
+ * with `--url --dir --copies`. It prints the memory that each copy added and its seconds.
  */
 import { parseArgs } from 'node:util'
 import { openArtifactFolder } from '#data-plane/store/artifact-folder.ts'

@@ -20,7 +20,7 @@ const FILE_BYTES = 100 * MEGABYTE
 const PIECE_BYTES = 65_536
 const BATCH = 100
 const CALLS = 300
-/** Keys that are lent of the resource whose book is read. */
+/** Number of lent keys of the resource whose book is read. */
 const LENT_KEYS = 1_000
 const PAD_CHARS = 900
 
@@ -115,7 +115,7 @@ const filesRecord = (baseUrl: string): ResourceInput => ({
   ],
 })
 
-/** Short calls and a bare pass-through of the same bytes by turns. */
+/** Short calls and a bare pass-through of the same bytes in turns. */
 async function measureShort(market: BenchMarket, seconds: number): Promise<Row[]> {
   const passArgs = ['--upstream', market.upstreamUrl]
   const { child, port } = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', passArgs)
@@ -157,7 +157,7 @@ async function measureShort(market: BenchMarket, seconds: number): Promise<Row[]
 
 type Driven = { readonly perSecond: number; readonly secondsEach: number }
 
-/** Drives a load, and counts the processor time that a call takes of one process. */
+/** Drives a load, and measures the processor time of one process per call. */
 async function driveCounted(driver: Driver, load: Load, pid: number): Promise<Driven> {
   const before = processorSeconds(pid)
   const { perSecond } = await driver.drive(load)
@@ -204,7 +204,7 @@ function put(url: string, key: string, bytes: number): Promise<{ readonly status
   })
 }
 
-/** Batches one after another, at the provider and through the market by turns. */
+/** Batches one after another, at the provider and through the market in turns. */
 async function measureBatches({ network, buyerKey }: BenchMarket, direct: string): Promise<Row[]> {
   const address = '0x0000000000000000000000000000000000000001'
   const body = JSON.stringify(

@@ -18,7 +18,7 @@ import { microUsd } from '#shared/money.ts'
 import { until } from '#test/support/run/until.ts'
 
 /**
- * Measures triples of reserve, capture and acknowledgement a second, through the real stores and a Redis that syncs
+ * Measures triples of reserve, capture and acknowledgement per second, through the real stores and a Redis that syncs
  * every answer to its disk first. `--calls`, `--at-once`, `--accounts` and `--no-journal` change the load.
  */
 const argument = (name: string, fallback: number) => {

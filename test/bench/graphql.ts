@@ -25,18 +25,17 @@ const SUBSCRIBERS = 1_000
 /** Streams from one address are limited to this, so the subscribers come from several addresses. */
 const PER_ADDRESS = 200
 const ROUNDS = 11
-/**
- * Rounds before all measurements but the first, because a server that has just started runs code that is not compiled
- * yet.
- */
+/** Rounds before all measurements but the first, because a new server runs code that is not compiled yet. */
 const WARM_UP_ROUNDS = 40
-/** Milliseconds between two questions. They are longer than live facts are remembered, so that every page asks anew. */
+/**
+ * Milliseconds between two requests. They are longer than the cache of live figures, so that every page reads again.
+ */
 const APART_MS = 1_100
 const WAIT_MS = 60 * SECOND
 const SECRET = 'for benches only, 32 characters long'
 const MANY = 1_000_000_000
 const WATCHED = 'model-0'
-/** Less than any offer of the filled market keeps. */
+/** Less than the kept share of any offer in the filled market. */
 const BEST_KEPT_BPS = 500
 
 const INCIDENT = 'edges { node { model provider startedAt endedAt offers offersOnSale backOffs cause } }'
@@ -122,7 +121,7 @@ async function measurePages(port: number): Promise<Figure[]> {
   return figures
 }
 
-/** Milliseconds from a question to the end of its answer. */
+/** Milliseconds from a request to the end of its answer. */
 async function timeOf(port: number, body: string): Promise<number> {
   const startedAt = performance.now()
   const answer = await fetch(`http://127.0.0.1:${port}/graphql`, {
@@ -148,7 +147,7 @@ async function measureSubscribers(plane: ControlPlane, port: number): Promise<Fi
     const startedAt = performance.now()
     await sql`update offer set kept_bps = ${kept}, updated_at = now() where id = ${id}`.execute(plane.db)
     await plane.publication.publishOffers([WATCHED])
-    await until('everybody has been told', WAIT_MS, () => subscribers.every(({ seenAt }) => seenAt > 0))
+    await until('every subscriber has the change', WAIT_MS, () => subscribers.every(({ seenAt }) => seenAt > 0))
     const times = subscribers.map(({ seenAt }) => seenAt - startedAt)
     worst.push(Math.max(...times))
     medians.push(middle(times))
@@ -157,7 +156,7 @@ async function measureSubscribers(plane: ControlPlane, port: number): Promise<Fi
   return [{ what: `one offer changed to ${SUBSCRIBERS} subscribers told`, figure: ms(middle(medians)), beside }]
 }
 
-/** Watches the book from one of several addresses, and notes the instant when it sees the text that it looks for. */
+/** Watches the book from one of several addresses, and records the time when the awaited text arrives. */
 async function subscribe(port: number, at: number): Promise<Subscriber> {
   const subscriber: Subscriber = { seenAt: 0, looksFor: '\0' }
   const query = `subscription { bookUpdates(model: "${WATCHED}") { offers(first: 20) { id rank discountPct available } } }`

@@ -1,6 +1,6 @@
 /**
- * A buyer who sends bodies that cost nothing to write and much to read, one after another for as long as it runs:
- * twelve megabytes of small objects in `tools`. `--url --key inf_…`.
+ * A buyer whose bodies cost nothing to write and much to read, sent one after another without end: twelve megabytes of
+ * small objects in `tools`. `--url --key inf_…`.
  */
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'

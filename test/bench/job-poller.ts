@@ -1,6 +1,6 @@
 /**
- * A process that does nothing but ask about open jobs, for the bench and for tests that kill it. It prints a line once
- * it is connected. Its settings are the environment of a control plane, and `CRASH_AT`.
+ * A process that only polls open jobs, for the bench and for tests that kill it. It prints a line once it is connected.
+ * Settings come from the environment of a control plane, and from `CRASH_AT`.
  */
 import { readConfig } from '#control-plane/config.ts'
 import { createControlPlane } from '#control-plane/plane.ts'

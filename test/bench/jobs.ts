@@ -36,17 +36,17 @@ import { processorSeconds } from './processor-time.ts'
 const JOBS = 10_000
 const WARM_UP_MS = 10_000
 const MEASURED_MS = 60_000
-/** So many questions before that every pause is the longest. */
+/** Number of polls after which every pause is the longest. */
 const POLLS = 30
 const BATCH = 1_000
 const DAY_MS = 24 * 3_600_000
 const BUYER = 'acc_buyer'
 const ESCROW = 'acc_escrow_buyer'
 const FEW = 'acc_few'
-/** Jobs of a list, and lists of which the middle one counts. */
+/** Jobs of a list, and number of lists. The median counts. */
 const LISTED = 20
 const LISTS = 100
-/** Restores of which the middle one counts. */
+/** Number of restores. The median counts. */
 const RESTORES = 3
 const SELLER = 'acc_seller'
 const OFFER = `ofr_${'0'.repeat(26)}`
@@ -55,8 +55,8 @@ const SECRET = 'for the bench only, 32 characters'
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * Measures one worker over ten thousand open jobs, each of which is asked about at the longest pause. The provider
- * answers at once. Its time, and that of Postgres and Redis, is not the worker's.
+ * Measures one worker over ten thousand open jobs, each of which is polled at the longest pause. The provider answers
+ * at once. Its time, and that of Postgres and Redis, is not counted as the worker's.
  */
 export async function measureJobs(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-jobs-'))
@@ -107,12 +107,12 @@ function memoryRow(pid: number, empty: number): Figure {
   return { what: `memory of that worker, with ${JOBS} open jobs`, figure: megabytes(resident), beside }
 }
 
-/** The newest open jobs of a buyer who has all of them, as each plane lists them, beside a buyer who has one page. */
+/** The newest open jobs of a buyer who has all of them, in each plane's list, beside a buyer who has one page. */
 async function measureLists(db: Database, redisUrl: string): Promise<Figure> {
   const redis = new Redis(redisUrl)
   const store = createJobs({ redis, isSure: () => true })
   const wish = { kind: 'video', after: undefined, limit: LISTED, isAscending: false }
-  // Nobody lists jobs while records may be missing.
+  // Lists are refused while records may be missing.
   await redis.set(moneyKeys.jobsRestored, JOBS_RESTORED.all)
   const few = moneyKeys.jobsOf('video', FEW)
   await redis.zadd(few, ...ridsOf(LISTED).flatMap((rid) => [0, rid]))
@@ -127,7 +127,7 @@ async function measureLists(db: Database, redisUrl: string): Promise<Figure> {
   return { what: `the newest ${LISTED} of a buyer's ${JOBS} open jobs`, figure: ofMany, beside }
 }
 
-/** Ten thousand jobs that ended, written to a Redis that was emptied. The middle one of some rounds counts. */
+/** Ten thousand ended jobs, written to an emptied Redis. The median of some rounds counts. */
 async function measureRestore(
   db: Database,
   redisUrl: string,
@@ -137,7 +137,7 @@ async function measureRestore(
   const redis = new Redis(redisUrl)
   try {
     await insertEnded(db, plane)
-    // No process has brought anything, and no gate is rebuilt here.
+    // No process has captures to bring, and no gate is rebuilt here.
     const ctx = { ...plane, gate: { ...plane.gate, isOpen: async () => true, unposted: async () => [] } }
     const rounds: { readonly ms: number; readonly usedMs: number }[] = []
     while (rounds.length < RESTORES) {
@@ -220,7 +220,7 @@ async function startRunningProvider() {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
+  if (address === null || typeof address === 'string') throw new Error('there is no port')
   return {
     url: `http://127.0.0.1:${address.port}/v1`,
     asked: () => asked,
@@ -239,7 +239,7 @@ type Place = {
   readonly provider: string
 }
 
-/** Makes the jobs, at a provider of their buyer's own. They are due one after the other. */
+/** Creates the jobs, at a provider of their buyer's own. They are due one after the other. */
 async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Promise<void> {
   const config = readConfig({ ...environment })
   const plane = createControlPlane(config)
@@ -298,7 +298,7 @@ async function fill({ db, redisUrl, environment, provider: baseUrl }: Place): Pr
   redis.disconnect()
 }
 
-/** The longest wait of a job that is due and not asked about. */
+/** The longest wait of a due job for its poll. */
 async function late(db: Database): Promise<string> {
   const { rows } = await sql<{
     ms: number | null

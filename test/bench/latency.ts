@@ -5,15 +5,16 @@ import type { BenchMarket } from './market.ts'
 import { middle } from './middle.ts'
 import { stolenSeconds } from './processor-time.ts'
 
-/** Calls a second, whatever the answers do. */
+/** Calls per second, however fast the answers are. */
 const RATE = 1_000
 /**
- * Both sides are measured by turns, because the disk and the host change from one second to the next. The median
+ * Both sides are measured in turns, because the disk and the host change from one second to the next. The median
  * counts.
  */
 const ROUNDS = 5
 /**
- * At a thousand calls a second the compilers would need too long, so both sides first get full load for these seconds.
+ * At a thousand calls per second the compilers would need too long, so both sides first get full load for these
+ * seconds.
  */
 const WARM_UP_SECONDS = 6
 
@@ -31,8 +32,8 @@ export type Latency = {
 
 /**
  * Measures the time that a paid call takes beyond the pass-through when calls come at a fixed rate. A call waits twice
- * for Redis, and Redis for its disk. So it is measured again with a Redis that waits for no disk. The first figure is
- * the market's, the second is the share of its own code.
+ * for Redis, and Redis for its disk, so the call is measured again with a Redis that waits for no disk. The first
+ * figure is the market's, the second is the share of its own code.
  */
 export async function measureLatency(latency: Latency): Promise<Row[]> {
   const { market, driver, passUrl, body, connections, seconds } = latency

@@ -1,7 +1,6 @@
 /**
- * A provider for lent keys: it takes uploads, gives a long file, and answers batches of JSON-RPC. Run it as a process
- * with
- * `--host --bytes 100000000`.
+ * A provider for lent keys: it accepts uploads, sends a long file, and answers batches of JSON-RPC. Run it as a process
+ * with `--host --bytes 100000000`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

@@ -18,15 +18,16 @@ export type Load = {
   readonly seconds: number
 }
 
-/** Calls a second that were answered with 200, calls that were answered otherwise, and calls without an answer. */
+/** Calls per second with status 200, calls with another status, and calls without an answer. */
 export type LoadResult = { readonly perSecond: number; readonly refused: number; readonly unanswered: number }
 
 /**
- * A program that drives a load. Figures of two drivers do not compare, because they leave different shares of a core.
+ * A program that drives a load. Figures of two drivers cannot be compared, because they leave different shares of a
+ * core.
  */
 export type Driver = {
   readonly name: string
-  /** The origin of the driver, or the reason why it is not the preferred one. */
+  /** The source of the driver, or the reason why it is not the preferred one. */
   readonly beside: string
   readonly drive: (load: Load) => Promise<LoadResult>
 }

@@ -44,11 +44,9 @@ import { measureSellers } from './sellers.ts'
 import { measureTranslation } from './translation.ts'
 import { measureTreasury } from './treasury.ts'
 
-/**
- * So many connections that neither side waits for the load. A paid call takes longer, because of Redis and its disk.
- */
+/** Enough connections that neither side waits for the load. A paid call takes longer, because of Redis and its disk. */
 const CONNECTIONS = 128
-/** Rounds on both sides by turns, so that other work of the machine hits both. The median counts. */
+/** Rounds on both sides in turns, so that other work of the machine hits both. The median counts. */
 const ROUNDS = 5
 const CHUNKS = 64
 /** Seconds until the compilers are done. */
@@ -81,7 +79,7 @@ function chatBody(model: string, isStreamed: boolean): string {
   return JSON.stringify({ model, stream: isStreamed, messages: [{ role: 'user', content: 'hi' }], max_tokens: 128 })
 }
 
-/** Calls a second, and microseconds of processor time for each call. */
+/** Calls per second, and microseconds of processor time per call. */
 type Measured = { readonly perSecond: number; readonly microseconds: number }
 
 type Sides = {
@@ -90,12 +88,10 @@ type Sides = {
   readonly pass: { readonly url: string; readonly pid: number }
 }
 
-/**
- * The kind of call: a whole answer, a stream, or the price of a call, which is told to callers without a credential.
- */
+/** The kind of call: a whole answer, a stream, or the price of a call, which callers without a credential get. */
 type Kind = 'whole' | 'streamed' | 'probe'
 
-/** Puts the same load on the pass-through and on the market by turns. Each is warmed up first. */
+/** Puts the same load on the pass-through and on the market in turns. Each is warmed up first. */
 async function compare({ market, driver, pass }: Sides, kind: Kind): Promise<{ bare: Measured; ours: Measured }> {
   const body = chatBody(market.model, kind === 'streamed')
   const path = '/v1/chat/completions'
@@ -118,10 +114,10 @@ async function compare({ market, driver, pass }: Sides, kind: Kind): Promise<{ b
   return { bare: median(bareResults), ours: median(ourResults) }
 }
 
-/** True when all that was refused is demands for payment, which a probe asks for. */
+/** True when all refusals are demands for payment, which a probe asks for. */
 const isDemands = (kind: Kind, reasons: string) => kind === 'probe' && /^\d+ x 402 payment_required$/.test(reasons)
 
-/** With `isProbe`, answers that are no 200 are the ones that count. */
+/** With `isProbe`, answers with another status than 200 are the ones that count. */
 async function measure(driver: Driver, load: Load, pid: number, isProbe = false): Promise<Measured> {
   const before = processorSeconds(pid)
   const { perSecond: good, refused, unanswered } = await driver.drive(load)
@@ -175,7 +171,7 @@ async function measureProbe(sides: Sides): Promise<void> {
   })
 }
 
-/** Strangers' work is not bounded here, as all of it comes from one address. */
+/** Strangers' work has no limit here, because all of it comes from one address. */
 const UNBOUNDED = { ADDRESS_WORK_PER_MINUTE: '1000000000' }
 
 async function measureRefused(): Promise<void> {
@@ -243,5 +239,5 @@ if (['body', 'streams'].some((name) => wanted.has(name))) {
   for (const row of await measurePatience(patience)) say(row)
 }
 const end = `\n${rows.length} figures, each load ${seconds} s, ${CONNECTIONS} connections\n`
-// The page's builder keeps helpers of its own, for which nobody waits.
+// The page's builder keeps processes of its own, which the bench does not wait for.
 process.stdout.write(end, () => process.exit())

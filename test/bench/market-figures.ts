@@ -65,7 +65,7 @@ export async function measureMarketFigures(size: MarketSize = SIZE): Promise<Fig
   }
 }
 
-/** Milliseconds of processor time that this process and both servers have used. Other processes do not count. */
+/** Milliseconds of processor time of this process and both servers. Other processes do not count. */
 type Used = () => number
 
 async function measureRollUps(plane: ControlPlane, size: MarketSize, used: Used): Promise<Figure[]> {
@@ -94,7 +94,7 @@ async function measureRollUps(plane: ControlPlane, size: MarketSize, used: Used)
   ]
 }
 
-/** Computes the rows of one busy hour: several hours that hold as many calls together. */
+/** Computes the rows of one busy hour: the calls of several hours together. */
 async function rollUpBusyHour(db: Database, { calls, hours }: MarketSize): Promise<void> {
   const count = Math.ceil(BUSY_HOUR_CALLS / (calls / hours))
   const last = Math.floor(Date.now() / HOUR) * HOUR

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '#control-plane/db/database.ts'
 
-/** The size of a market to measure. Its rows are made by SQL, because only reads are measured. */
+/** The size of a market to measure. Its rows are inserted by SQL, because only reads are measured. */
 export type MarketSize = {
   readonly models: number
   readonly providers: number
@@ -94,8 +94,8 @@ async function fillCalls(db: Database, size: MarketSize, part: number): Promise<
 }
 
 /**
- * Fills a month of the health log with so many lines. Offers are backed off for two minutes, and each is back after one
- * and a half.
+ * Fills a month of the health log with this many lines. Offers are backed off for two minutes, and each is back after
+ * one and a half.
  */
 export async function fillHealthLog(db: Database, { models, offers }: MarketSize, lines: number): Promise<void> {
   const spells = lines / 2

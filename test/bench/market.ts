@@ -26,7 +26,7 @@ export type BenchMarket = {
   /** Stops the worker. Events gather in the queue, and the gate counts them as unposted. */
   pausePosting(): void
   resumePosting(): void
-  /** Lets the worker run until everything is posted, because waiting events make later calls slower. */
+  /** Lets the worker run until every event is posted, because waiting events make later calls slower. */
   postAll(): Promise<void>
   stop(): Promise<void>
 }
@@ -111,7 +111,7 @@ export async function operate(network: Network, name: string, input: unknown): P
   return z.object({ result: z.object({ data: z.unknown() }) }).parse(answer).result.data
 }
 
-/** Makes an offer as the seeded seller. */
+/** Creates an offer as the seeded seller. */
 export async function createOffer(network: Network, offer: Record<string, unknown>): Promise<{ id: string }> {
   const url = `${network.sandbox.api_base_url}/v1/seller/offers`
   const made = await ask(url, {
@@ -128,7 +128,7 @@ export async function reprice(network: Network, id: string, discount: number): P
   await ask(url, { method: 'PATCH', key: network.sandbox.seller_key, body: { discount } })
 }
 
-/** Starts the market, a provider of its own and an offer of it. Every process but the data plane shares one core. */
+/** Starts the market, a provider of its own and its offer. Every process except the data plane shares one core. */
 export async function startBenchMarket(
   environment: Record<string, string>,
   [script, ...more]: readonly [script: string, ...more: string[]] = ['test/bench/static-upstream.ts'],
@@ -164,7 +164,7 @@ export async function startBenchMarket(
       process.kill(worker, 'SIGCONT')
       const redis = new Redis(network.sandbox.redis_url)
       try {
-        await until('everything is posted', POSTED_MS, async () => {
+        await until('every event is posted', POSTED_MS, async () => {
           const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))?.epoch ?? 0
           return (await redis.zcard(moneyKeys.unposted(BUCKET, epoch))) === 0
         })
@@ -173,7 +173,7 @@ export async function startBenchMarket(
       }
     },
     stop: async () => {
-      // A process that was held back ends its work before it stops: events by the hundred thousand wait for the worker.
+      // A slowed process finishes its work before it stops: events by the hundred thousand wait for the worker.
       for (const pid of Object.values(network.sandbox.pids)) release(pid)
       process.kill(worker, 'SIGCONT')
       upstream.child.kill()

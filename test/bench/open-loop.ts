@@ -1,9 +1,8 @@
 /**
- * Sends calls at a fixed rate whatever the answers do, and measures each from the instant at which it was due. So a
- * queue shows in the figures and does not slow the sender. It shares a core with the processes that answer, so it does
- * as little as possible: it sends the same bytes over sockets of its own and takes only answers that say their length.
- * Prints `{count, errors, p50, p99, max}` in milliseconds as JSON.
- * `--url --rate 1000 --seconds 10 --key inf_… --body '{…}'`.
+ * Sends calls at a fixed rate, however fast the answers are, and measures each from its due time. So a queue shows in
+ * the figures and does not slow the sender. It shares a core with the processes that answer, so it does as little as
+ * possible: it sends the same bytes over sockets of its own and accepts only answers with a length. Prints `{count,
+ * errors, p50, p99, max}` in milliseconds as JSON. `--url --rate 1000 --seconds 10 --key inf_… --body '{…}'`.
  */
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
@@ -32,7 +31,7 @@ const request = Buffer.from(
     values.body,
   ].join('\r\n'),
 )
-/** Spelled as Node and the providers here write it. */
+/** Spelled like in Node and the providers here. */
 const LENGTH = '\r\ncontent-length: '
 const READ_BYTES = 65_536
 const latencies: number[] = []
@@ -62,7 +61,7 @@ function openLine(): Line {
     },
   })
   const line: Line = { socket, dueAt: undefined, answer: '' }
-  // Every end of a connection closes it. The call for which it waited has failed, and an idle one is not used again.
+  // Every end of a connection closes it. Its call has failed, and an idle connection is not used again.
   socket.on('error', () => undefined)
   socket.on('close', () => {
     if (line.dueAt !== undefined) finish(line, false)

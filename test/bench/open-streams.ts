@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 
-/** Streams are opened one after another, so many a second. */
+/** Number of streams that are opened per second, one after another. */
 const OPENED_A_SECOND = 400
 const PAUSE_MS = 50
 const GIVE_UP_MS = 30_000
 const MARK = 'data: [DONE]'
-/** Characters that hold the end mark and the end of the chunked framing behind it. */
+/** Characters with the end mark and the end of the chunked framing after it. */
 const TAIL_CHARS = 64
 
 type Call = { readonly url: URL; readonly body: string; readonly keys: readonly string[] }
 
 /** The states of the streams so far. */
 export type Streams = {
-  /** Streams whose first content has come. */
+  /** Number of streams whose first content has arrived. */
   begun(): number
   /** Waits until every stream has ended, whole or cut. */
   ended(): Promise<{ readonly whole: number; readonly cut: number; readonly pieces: number }>

@@ -4,20 +4,19 @@ import { openPerson } from '#test/support/page/page-browser.ts'
 
 /** The longest wait for a screen to be useful, also on a slow line. */
 const USEFUL_MS = 20_000
-/** The longest wait for something to be clicked on, and for an answer of the browser itself. */
+/** The longest wait for a clickable element, and for an answer of the browser itself. */
 const STEP_MS = 10_000
-/** A browser tells of a paint and of a press within this after the next frame. */
+/** A browser reports a paint or a press within this time after the next frame. */
 const TOLD_MS = 200
-/** Events that take less are not told of. A browser allows no smaller value. */
+/** Shorter events are not reported. A browser allows no smaller value. */
 export const LEAST_PRESS_MS = 16
 
-/** A line as "slow 4G" is commonly meant: bytes a second each way, and milliseconds until an answer begins. */
+/** A line as "slow 4G" is commonly meant: bytes per second each way, and milliseconds until an answer begins. */
 const SLOW_LINE = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 }
 const SLOW_PROCESSOR_TIMES = 4
 
 /**
- * The part that is made slower than this machine: nothing, the processor once the screen is useful, or the processor
- * and the line from the beginning.
+ * The slowed part: nothing, the processor once the screen is useful, or the processor and the line from the beginning.
  */
 export type Pace = 'plain' | 'slow clicks' | 'slow phone'
 
@@ -31,19 +30,19 @@ const Seen = z.object({
   shift: z.number(),
   /** Milliseconds from the beginning of the navigation until the screen with its data was painted. */
   usefulMs: z.number(),
-  /** Milliseconds of the longest question for data. */
+  /** Milliseconds of the longest request for data. */
   dataMs: z.number(),
-  /** The addresses of what the screen has loaded. */
+  /** The addresses of the loaded files of the screen. */
   assets: z.array(z.string()),
 })
 export type Seen = z.infer<typeof Seen> & {
-  /** The names of the documents that were asked for data, without the one that says who is signed in. */
+  /** The names of the requested documents, without the one that says who is signed in. */
   readonly asked: readonly string[]
 }
 
 type Wish = {
   readonly url: string
-  /** A selector of what makes the screen useful. Nothing of it may hold room for something else any more. */
+  /** A selector of the elements that make the screen useful. None of them may be a placeholder any more. */
   readonly shows: string
   readonly session: Session | undefined
   readonly pace: Pace
@@ -105,7 +104,7 @@ async function timeClick(page: Page, selector: string): Promise<number> {
   return z.number().parse(await within(STEP_MS, selector, page.evaluate('window.bench.takeSlowest()')))
 }
 
-/** The document of a question for data. Streams are no questions, and who is signed in is no data of a screen. */
+/** The document of a request for data. Streams do not count, and who is signed in is not data of a screen. */
 function documentsOf(request: Request): string[] {
   if (!request.url().endsWith('/graphql')) return []
   const name = /query (\w+)/.exec(request.postData() ?? '')?.[1] ?? ''
@@ -124,7 +123,7 @@ async function within<Value>(limitMs: number, what: string, promise: Promise<Val
   }
 }
 
-/** Runs in the page before all else. A screen is useful at the frame after it shows what was asked for. */
+/** Runs in the page before all other scripts. A screen is useful at the frame after it shows the requested content. */
 function watchScript(shows: string): string {
   return `(() => {
     const seen = { lcpMs: 0, shift: 0, usefulMs: 0, slowest: 0 }

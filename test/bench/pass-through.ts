@@ -1,6 +1,6 @@
 /**
- * The yardstick: it takes a body with Fastify and sends it on with undici, both ways, and does nothing else. Run it as
- * a process with `--upstream http://127.0.0.1:9000`. It prints its port as `{"port":…}`.
+ * The yardstick: it accepts a body with Fastify and sends it on with undici, both ways, and does nothing else. Run it
+ * as a process with `--upstream http://127.0.0.1:9000`. It prints its port as `{"port":…}`.
  */
 import { parseArgs } from 'node:util'
 import fastify from 'fastify'

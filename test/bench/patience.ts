@@ -6,7 +6,7 @@ import { startBenchMarket } from './market.ts'
 import { memoryOf, resetPeak } from './memory.ts'
 import { openStreams } from './open-streams.ts'
 
-/** Streams of one key at once. A key may have two hundred. */
+/** Number of streams of one key at once. A key may have two hundred. */
 const STREAMS_A_KEY = 180
 const KEY_RATE = 100_000
 const REFUSALS = 100
@@ -14,9 +14,7 @@ const BODY_BYTES = 30 * 1_048_576
 const IMAGES = 6
 const BODIES = 5
 const MEGABYTE = 1_048_576
-/**
- * Milliseconds between two samples of the event loop. A timer that is not late comes exactly this long after the last.
- */
+/** Milliseconds between two samples of the event loop. A timer in time comes exactly this long after the last. */
 const SAMPLE_MS = 10
 
 type Row = { readonly what: string; readonly figure: string; readonly beside: string }
@@ -71,7 +69,7 @@ async function measureStreams(market: BenchMarket, count: number, seconds: numbe
   ]
 }
 
-/** Lateness of the data plane's timers since the last reading: 99th percentile, in milliseconds. */
+/** Lateness of the data plane's timers since the last read: 99th percentile, in milliseconds. */
 async function lateness({ network }: BenchMarket): Promise<number> {
   const text = await (await fetch(`${network.sandbox.api_base_url}/metrics`)).text()
   const seconds = Number(/^nodejs_eventloop_lag_p99_seconds ([\d.e-]+)$/m.exec(text)?.[1] ?? Number.NaN)
@@ -111,7 +109,7 @@ function announce({ network }: BenchMarket, key: string, bytes: number): Promise
   })
 }
 
-/** Makes keys of the market's buyer. Without a rate they have the one that every key has. */
+/** Creates keys of the market's buyer. Without a rate they have the default. */
 export async function makeKeys({ network }: BenchMarket, count: number, rate?: number): Promise<string[]> {
   const keys: string[] = []
   for (let each = 0; each < count; each++) {
@@ -129,7 +127,7 @@ export async function makeKeys({ network }: BenchMarket, count: number, rate?: n
   return keys
 }
 
-/** Memory that relaying a large body adds to the process: the worst of some calls, with the first among them. */
+/** Memory that relaying a large body adds to the process: the worst of some calls, including the first. */
 async function measureBody(market: BenchMarket): Promise<Row> {
   const url = `data:image/png;base64,${'A'.repeat(Math.floor(BODY_BYTES / IMAGES) - 128)}`
   const content = Array.from({ length: IMAGES }, () => ({ type: 'image_url', image_url: { url } }))

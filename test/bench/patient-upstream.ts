@@ -52,7 +52,7 @@ function stream(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer))
 }
 
-/** Only the beginning of a body is looked at, because other rows measure large bodies. */
+/** Only the beginning of a body is read, because other rows measure large bodies. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   let beginning = ''
   request.on('data', (chunk: Buffer) => {

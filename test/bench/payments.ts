@@ -10,10 +10,13 @@ import { startNetwork } from '#test/support/market/network.ts'
 import { middle, quantile } from './middle.ts'
 import { openLine } from './wallet-line.ts'
 
-/** Calls of each kind, by turns, and payments at once. */
+/** Calls of each kind, in turns, and payments at once. */
 const TURNS = 60
 const AT_ONCE = 100
-/** Turns of the comparison of keys, and those before them. A key has 600 calls a minute, and the prepaid one two a turn. */
+/**
+ * Turns of the comparison of keys, and those before them. A key has 600 calls per minute, and the prepaid one makes two
+ * a turn.
+ */
 const KEY_TURNS = 250
 const KEY_WARM_UP = 40
 /** Payments on a slow chain: seconds between its blocks, and the delay of each of its answers in milliseconds. */
@@ -25,12 +28,14 @@ const ONE_ETH = 10n ** 18n
 type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
 type Stage = { readonly chain: OwnChain; readonly network: Network; readonly wallet: ChainWallet }
 
-/** Measures what paying by wallet adds to a call. The wallet has let Permit2 take its USDC, as most have. */
+/**
+ * Measures the time that paying by wallet adds to a call. The wallet has let Permit2 take its USDC, like most wallets.
+ */
 export async function measurePayments(): Promise<Row[]> {
   return [...(await withStage(undefined, measureQuick)), ...(await withStage(BLOCK_SECONDS, measureSlow))]
 }
 
-/** Measures what a wallet's line adds to a key's call. */
+/** Measures the time that a wallet's line adds to a key's call. */
 export function measureLines(): Promise<Row[]> {
   return withStage(undefined, measureKeys)
 }
@@ -39,7 +44,7 @@ async function withStage(seconds: number | undefined, run: (stage: Stage) => Pro
   const chain = await startChain(seconds)
   const relay = await rpcRelay(chain.rpcUrl)
   if (seconds !== undefined) relay.slow(RPC_DELAY_MS)
-  // The relay is for the delay alone. A chain on this machine is asked without it.
+  // The relay only adds the delay. Without it, the local chain is called directly.
   const rpcUrl = seconds === undefined ? chain.rpcUrl : relay.url
   const network = await startNetwork({ LOG_LEVEL: 'warn', ...(await environmentOf(chain, rpcUrl)) }, 'own')
   try {
@@ -122,8 +127,8 @@ async function measureQuick(stage: Stage): Promise<Row[]> {
 const byKey = (key: string) => ({ authorization: `Bearer ${key}` })
 
 /**
- * The same call by a prepaid key and by a key whose account pays from its wallet, by turns. Draws from the wallet go on
- * beside the calls. The prepaid key stands in each turn twice, so its difference from itself is the noise.
+ * The same call by a prepaid key and by a key whose account pays from its wallet, in turns. Draws from the wallet go on
+ * beside the calls. The prepaid key is in each turn twice, so its difference from itself is the noise.
  */
 async function measureKeys(stage: Stage): Promise<Row[]> {
   const body = bodyOf(false)
@@ -131,7 +136,7 @@ async function measureKeys(stage: Stage): Promise<Row[]> {
   const line = await openLine(stage, async (key) => (await ask(stage, body, byKey(key))).status === 200)
   const ways = [prepaid, line, prepaid].map((key) => ({ key, times: [] as number[] }))
   for (let turn = -KEY_WARM_UP; turn < KEY_TURNS; turn++) {
-    // Each is first, second and last equally often.
+    // Each key is first, second and last equally often.
     for (let at = 0; at < ways.length; at++) {
       const way = ways[(turn + KEY_WARM_UP + at) % ways.length]
       if (way === undefined) continue
@@ -171,7 +176,7 @@ async function measureSlow(stage: Stage): Promise<Row[]> {
     const times: { first: number; whole: number }[] = []
     for (let turn = 0; turn < SLOW_TURNS; turn++) {
       const payment = inHeader(await sign(stage, body))
-      // A random phase between two blocks, as buyers have it.
+      // A random phase between two blocks, like for a buyer.
       await wait((turn * BLOCK_SECONDS * 1_000) / SLOW_TURNS)
       times.push(await timed(stage, body, payment))
     }

@@ -14,7 +14,7 @@ const LARGE_MEGABYTES = 20
 const SOURCE_BYTES = 4_000_000
 const SOURCES = 8
 const CALLS = 6
-/** Large answers at once. A load of small ones has as many connections as those of the other rows. */
+/** Number of large answers at once. A load of small ones has as many connections as in the other rows. */
 const LARGE_AT_ONCE = 8
 const SMALL_AT_ONCE = 128
 const ROUNDS = 3
@@ -22,13 +22,13 @@ const MEGABYTE = 1_048_576
 const GIGABYTE = 1_000_000_000
 /** Base64 has four characters for three bytes. */
 const LARGE_ANSWER_MEGABYTES = (LARGE_MEGABYTES * 4) / 3
-/** Calls of each connection whose processor time is taken. */
+/** Calls of each connection whose processor time is measured. */
 const LARGE_CALLS = 4
 const GENERATIONS = '/v1/images/generations'
 
 type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
 
-/** Measures large pictures in both directions against nginx, and small ones against our own chat calls. */
+/** Measures large pictures in both directions against nginx, and small ones against the market's own chat calls. */
 export async function measurePictures(seconds: number, environment: Record<string, string>): Promise<Row[]> {
   const market = await startBenchMarket(environment, [
     'test/bench/picture-upstream.ts',
@@ -71,7 +71,7 @@ async function draw({ network }: BenchMarket, prompt: string): Promise<{ bytes: 
   return { bytes, isOurs: answer.headers.get('x-mkt-provider-family') === 'bench' }
 }
 
-/** Memory that a call adds to the data plane: that of each of some, with the first among them. */
+/** Memory that a call adds to the data plane: that of each of some calls, including the first. */
 async function addedBy({ network }: BenchMarket, call: () => Promise<unknown>): Promise<string> {
   const pid = network.sandbox.pids['data_plane'] ?? 0
   const added: number[] = []
@@ -110,7 +110,7 @@ async function measureEdit(market: BenchMarket, model: string, beside: string): 
   return { what: `memory of an edit with ${SOURCES} sources of 4 MB, ${megabytes} MB in all`, figure, beside }
 }
 
-/** Calls a second of each side, measured by turns after a first round that warms them up. The medians. */
+/** Calls per second of each side, measured in turns after a first round that warms them up. The medians. */
 async function byTurns(driver: Driver, loads: readonly Load[]): Promise<readonly number[]> {
   const results = loads.map((): number[] => [])
   for (let round = 0; round <= ROUNDS; round++) {
@@ -123,10 +123,10 @@ async function byTurns(driver: Driver, loads: readonly Load[]): Promise<readonly
   return results.map(middle)
 }
 
-/** A relay of pictures, and the process whose time it takes. */
+/** A relay of pictures, and the process whose time is measured. */
 type RelayOfPictures = { readonly load: Load; readonly pid: number }
 
-/** Seconds of processor time for each gigabyte of answers, by turns. The medians. Every call comes to its end. */
+/** Seconds of processor time per gigabyte of answers, in turns. The medians. Every call comes to its end. */
 async function timeByTurns(relays: readonly RelayOfPictures[]): Promise<readonly number[]> {
   const results = relays.map((): number[] => [])
   for (let round = 0; round < ROUNDS; round++) {
@@ -140,7 +140,7 @@ async function timeByTurns(relays: readonly RelayOfPictures[]): Promise<readonly
   return results.map(middle)
 }
 
-/** Makes some calls one after the other; answers the bytes that came. */
+/** Makes some calls one after the other. Returns the number of received bytes. */
 async function drawLarge({ url, key, body }: Load): Promise<number> {
   const headers = {
     'content-type': 'application/json',

@@ -33,7 +33,7 @@ import { processorSeconds } from './processor-time.ts'
 
 const EVENTS = 100_000
 const WARM_UP_EVENTS = 6_000
-/** Events in 15 ms at 4,000 calls a second. */
+/** Events in 15 ms at 4,000 calls per second. */
 const BATCH = 60
 const WORKERS = 2
 const BUYERS = 50
@@ -44,7 +44,7 @@ const LIMIT_MS = 300_000
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * Measures the events a second that two worker processes book and acknowledge from a backlog in the queue. PostgreSQL
+ * Measures the events per second that two worker processes book and acknowledge from a backlog in the queue. PostgreSQL
  * is durable, and Redis syncs every answer to its disk first. The calls were captured before.
  */
 export async function measurePosting(): Promise<Figure[]> {
@@ -109,7 +109,7 @@ async function drain({ redis, queue, db, pids, workers }: Bench, count: number):
   const startedAt = performance.now()
   await queue.resume()
   const unposted = moneyKeys.unposted('m00', parseMoneyEpoch(await redis.get(moneyKeys.epoch))?.epoch ?? 1)
-  await until('everything is posted', LIMIT_MS, async () => {
+  await until('every event is posted', LIMIT_MS, async () => {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
     return (await redis.zcard(unposted)) === 0
   })
@@ -155,7 +155,7 @@ async function fund(db: Database): Promise<void> {
   })
 }
 
-/** Captures calls in the gate, as the data plane would, and puts their names into the queue in batches. */
+/** Captures calls in the gate, like the data plane would, and puts their names into the queue in batches. */
 async function captureAll(redis: Redis, queue: Queue, count: number): Promise<void> {
   const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))?.epoch ?? 1
   const { sha } = moneyScripts(epoch).settle

@@ -9,7 +9,7 @@ const ROUNDS = 20_000
 const BATCHES = 20
 const WARM_UP = 50_000
 
-/** Models of the development market: one price a class; a threshold and two tiers of service; peak hours. */
+/** Models of the development market: one price per class; a threshold and two tiers of service; peak hours. */
 const FLAT = 'gpt-5-mini'
 const CONDITIONAL = ['gpt-6-sol', 'deepseek-v4-pro'] as const
 
@@ -20,12 +20,12 @@ const CALL: Metered = {
   anomalies: [],
 }
 
-/** Microseconds to price a call: the prices of its instant, the dearest of them for its hold, and its bill. */
+/** Microseconds to price a call: the prices of its time, the highest of them for its hold, and its bill. */
 export async function measurePricing(): Promise<{ what: string; figure: string; beside: string }[]> {
   const { models } = await readKeptModels(Date.now())
   const listOf = (id: string): ReferencePrice => {
     const found = models.find(({ item }) => item.canonical === id)
-    if (found === undefined) throw new Error(`no model is called ${id}`)
+    if (found === undefined) throw new Error(`there is no model ${id}`)
     return { version: 'bench', ...priceLinesOf(found.item) }
   }
   const flat = time(listOf(FLAT))

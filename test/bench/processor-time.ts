@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Clock ticks a second in the stat files of proc (sysconf _SC_CLK_TCK on Linux). */
+/** Clock ticks per second in the stat files of proc (sysconf _SC_CLK_TCK on Linux). */
 const TICKS_PER_SECOND = 100
 /** Fields after the name in brackets: the parent; user and system time of the process and of its ended children. */
 const PARENT = 1
@@ -8,7 +8,7 @@ const TIMES = [11, 12, 13, 14] as const
 /** The place of stolen time among the times of all cores. */
 const STEAL = 7
 
-/** Seconds of processor time that a process and its descendants have used. */
+/** Seconds of processor time of a process and its descendants. */
 export function processorSeconds(pid: number): number {
   const stats = readStats()
   const tree = new Set([pid])

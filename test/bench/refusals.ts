@@ -1,11 +1,11 @@
 import { ERRORS } from '#shared/error-table.ts'
 import { ERROR_CODES } from '#shared/errors.ts'
 
-/** Counts of calls that were not answered as asked, by status and reason: `429 too_many_in_flight`. */
+/** Counts of calls without the expected answer, by status and reason: `429 too_many_in_flight`. */
 export type Refusals = ReadonlyMap<string, number>
 
 const CALLS = /^market_calls_total\{.*code="([a-z_]+)".*\} (\d+)$/gm
-/** Requests that were refused before anything of them was read. They do not count as calls. */
+/** Requests that were refused unread. They do not count as calls. */
 const UNREAD = /^market_admission_refusals_total\{source="([a-z_]+)"\} (\d+)$/gm
 
 /** Reads the counts that a data plane has kept since its start. */
@@ -18,7 +18,7 @@ export async function countRefusals(origin: string): Promise<Refusals> {
   return counted
 }
 
-/** Describes the refusals that came since `before`. */
+/** Describes the refusals since `before`. */
 export function describeRefusals(before: Refusals, after: Refusals): string {
   const more = [...after].map(([reason, count]) => ({ reason, count: count - (before.get(reason) ?? 0) }))
   return more

@@ -1,6 +1,6 @@
 import { processorSeconds } from './processor-time.ts'
 
-/** Requests of one row, and how many of them are under way at once. */
+/** Requests of one row, and their number under way at once. */
 const REQUESTS = 400
 const AT_ONCE = 8
 const WARM_UP = 100
@@ -17,7 +17,7 @@ type Plane = { readonly url: string; readonly pid: number }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Requests that a data plane refuses, of about so many bytes each. */
+/** Requests that a data plane refuses, of about this many bytes each. */
 const AT_DATA_PLANE: Readonly<Record<string, (bytes: number) => Send>> = {
   'an unknown path of slashes': (bytes) => ({ path: '/'.repeat(bytes) }),
   'a path below a row': (bytes) => ({ path: `/v1/chat/completions${'/a'.repeat(bytes / 2)}` }),
@@ -66,7 +66,10 @@ function document(query: string): Send {
   return { method: 'POST', path: '/graphql', headers, body: JSON.stringify({ query }) }
 }
 
-/** Measures the processor time of refusals at both planes: microseconds each, and nanoseconds a byte beyond a short one. */
+/**
+ * Measures the processor time of refusals at both planes: microseconds each, and nanoseconds per byte beyond a short
+ * one.
+ */
 export async function* measureRefusedBytes(data: Plane, control: Plane): AsyncGenerator<Row> {
   for (const [name, plane, table] of [
     ['data plane', data, AT_DATA_PLANE],

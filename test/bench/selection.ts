@@ -28,7 +28,7 @@ function offer(index: number, count: number): OfferRow {
     id: `ofr_${index.toString().padStart(6, '0')}`,
     model: model.id,
     provider: `provider-${index % PROVIDERS}`,
-    // Every second provider is not trusted, so that the walk passes offers over.
+    // Every second provider is not trusted, so that the walk skips offers.
     isTrusted: index % 2 === 0,
     keptBps: keptBps(1_000 + Math.floor((index * 8_000) / count)),
     capDailyMicro: microUsd(1_000_000n),
@@ -36,8 +36,8 @@ function offer(index: number, count: number): OfferRow {
 }
 
 /**
- * Microseconds to choose among so many offers: with no hint, and with every hint set so that most offers are passed
- * over.
+ * Microseconds to choose among this many offers: without a hint, and with every hint set so that most offers are
+ * skipped.
  */
 export function measureSelection(): { what: string; figure: string; beside: string }[] {
   return SIZES.map((size) => {

@@ -19,7 +19,7 @@ const SELLERS = 1_000
 const OFFERS_EACH = 100
 const MODELS = 200
 const SALES = Number(process.env['BENCH_SALES'] ?? 1_000_000)
-/** Sales of the seller who sells most. The others have equal shares of the rest. */
+/** Sales of the seller with the most sales. The others have equal shares of the rest. */
 const SALES_OF_FIRST = SALES / 10
 const ROWS_AT_ONCE = 50_000
 const DAYS = 90
@@ -28,8 +28,8 @@ const CREATED_AT_ONCE = 32
 const BASE_URL = 'https://provider.example/v1'
 
 /**
- * Figures that a seller waits for in a market of 100,000 offers and a million sales. The provider answers at once, so
- * that only our own work is measured.
+ * Times that a seller waits in a market of 100,000 offers and a million sales. The provider answers at once, so that
+ * only the market's work is measured.
  */
 export function measureSellers(): Promise<Figure[]> {
   const overrides = {

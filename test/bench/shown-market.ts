@@ -25,7 +25,7 @@ export type ShownMarket = {
 }
 
 /**
- * Fills a market of 100,000 offers and a million calls, and serves the page that is built of the present sources. One
+ * Fills a market of 100,000 offers and a million calls, and serves the page that is built from the present sources. One
  * buyer made all of the calls, which is the worst case of every screen of a buyer; the seller has 500 of the offers.
  */
 export async function onShownMarket(measure: (market: ShownMarket) => Promise<void>): Promise<void> {

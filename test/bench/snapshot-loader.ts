@@ -1,6 +1,6 @@
 /**
- * A process that keeps the market in memory as a data plane does. Run it with the URL of Redis. It prints one line of
- * JSON once all is loaded, and one for each offer whose price it was asked to wait for.
+ * A process that keeps the market in memory like a data plane. Run it with the URL of Redis. It prints one line of JSON
+ * once all is loaded, and one for each offer whose price is awaited.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -43,8 +43,7 @@ type Loaded = {
 }
 
 /**
- * The loaded process. `until` waits until it routes an offer at a share, and answers the instant on this process's
- * clock.
+ * The loaded process. `until` waits until it routes an offer at a share, and returns the time on this process's clock.
  */
 export type Loader = Loaded & {
   readonly skew: number
@@ -53,7 +52,7 @@ export type Loader = Loaded & {
 }
 
 export async function startLoader(redisUrl: string): Promise<Loader> {
-  // The loader is a bundle, as a data plane is, because the compiler of sources would count as cost of the market.
+  // The loader is a bundle, like a data plane, because the compiler of sources would count as cost of the market.
   const folder = await freshBundles({
     name: 'bench',
     programs: { [NAME]: `test/bench/${NAME}.ts` },
@@ -73,7 +72,7 @@ export async function startLoader(redisUrl: string): Promise<Loader> {
   })
   return {
     ...loaded,
-    // Both clocks are the machine's. The other process says Unix time; this one counts from its own start.
+    // Both clocks are the machine's. The other process sends Unix time; this one counts from its own start.
     skew: performance.timeOrigin,
     until: (offer, kept) =>
       new Promise((resolve) => {
@@ -88,7 +87,7 @@ async function load(url: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'loader-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   process.on('SIGTERM', () => process.exit(0))
-  // The process that asked has gone without a word.
+  // The process with the request has ended without an answer.
   process.stdin.on('end', () => process.exit(0))
   const connect = () => new Redis(url)
   const log = createLogger('loader', 'warn', process.stderr)

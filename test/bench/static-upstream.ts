@@ -1,5 +1,5 @@
 /**
- * A provider that always gives the same chat answer at the least cost in Node: whole, or as 64 content chunks when the
+ * A provider that always sends the same chat answer at the least cost in Node: whole, or as 64 content chunks when the
  * request asks for a stream. Run it as a process with `--host [--chunks 64]`.
  */
 import type { Socket } from 'node:net'
@@ -48,7 +48,7 @@ function streamFrames(chunks: number): Buffer[] {
   ]
 }
 
-/** Reads requests off a kept-alive connection. Bodies have a content-length, as every client here sends. */
+/** Reads requests off a kept-alive connection. Bodies have a content-length, like those of every client here. */
 function serve(socket: Socket, frames: readonly Buffer[]): void {
   let pending = ''
   socket.setNoDelay(true)
@@ -67,7 +67,7 @@ function serve(socket: Socket, frames: readonly Buffer[]): void {
       pending = pending.slice(end)
       if (isStreamed) {
         socket.write(STREAM_HEAD)
-        // Each chunk is one write, as from a provider that produces token by token.
+        // Each chunk is one write, like from a provider that produces token by token.
         for (const part of frames) socket.write(part)
       } else socket.write(isList ? MODELS : WHOLE)
     }

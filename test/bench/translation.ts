@@ -89,7 +89,7 @@ const RESPONSE_FRAMES = [
   }),
 ].map((text) => Buffer.from(text))
 
-/** Each event of this protocol is a whole answer with all that it tells of itself. */
+/** Each event of this protocol is a whole answer with all of its metadata. */
 const geminiFrame = (text: string, count: number, more: object = {}) => {
   const candidates = [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }]
   const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: count, totalTokenCount: count + 1 }
@@ -118,14 +118,14 @@ const COMPLETION_FRAMES = [
 ].map((text) => Buffer.from(text))
 
 const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
-/** Two choices are asked for, which only the completions protocol itself can express. */
+/** Two choices are requested, which only the completions protocol itself can express. */
 const COMPLETION = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, prompt: 'hi', n: 2 }
 const RESPONSE = { model: 'gpt-5-mini', max_output_tokens: 1_000, stream: true, input: 'hi' }
 const openBy = (wire: ModelWire, body: object = STREAMED) => {
   const call = wire.read(buildRaw(JSON.stringify(body)))
   return (plan: ModelPlan) => call.decoder(plan)
 }
-/** Measures the same bytes without the short way for sides that speak one protocol. */
+/** Measures the same bytes without the short path for sides that use one protocol. */
 const openTranslated = (plan: ModelPlan) =>
   translateAnswer(plan, { isStreamed: true, ...NO_FORMAT }, () => chatWriter(plan, true))
 const RESPONSE_REQUEST = readResponsesRequest(buildRaw(JSON.stringify(RESPONSE)))
@@ -181,7 +181,7 @@ const longWays = (what: string, conversation: () => Conversation): readonly Enco
     const plan = planFor(protocol)
     return { name: `${what}, ${words}`, run: () => translateRequest(conversation(), plan) }
   })
-/** The short way of a request before the long ones of the same. */
+/** The short path of a request before the long ones of the same. */
 const ENCODINGS: readonly { readonly short: Encoding; readonly long: readonly Encoding[] }[] = [
   {
     short: { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
@@ -199,7 +199,7 @@ const ENCODINGS: readonly { readonly short: Encoding; readonly long: readonly En
       name: 'responses request, same protocol',
       run: () => sameResponses.encode(LONG_RESPONSE_REQUEST, RESPONSES_PLAN),
     },
-    // The conversation is read with the request, so these rows are of writing alone.
+    // The conversation is read with the request, so these rows measure the writing only.
     long: longWays('responses request', () => LONG_RESPONSE_REQUEST.conversation),
   },
 ]
@@ -207,8 +207,8 @@ const ENCODINGS: readonly { readonly short: Encoding; readonly long: readonly En
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * Measures chunks a second through the decoders of each pair of protocols, one chunk a read, and requests a second
- * through their encoders, without sockets. Where both sides speak one protocol, the short way stands beside the one
+ * Measures chunks per second through the decoders of each pair of protocols, one chunk a read, and requests per second
+ * through their encoders, without sockets. Where both sides use one protocol, the short path is measured beside the one
  * through the middle form.
  */
 export function measureTranslation(): Figure[] {
@@ -246,7 +246,7 @@ function measureEncoding(): Figure[] {
   )
 }
 
-/** The median rate of each way, measured by turns after a first one. */
+/** The median rate of each way, measured in turns after a first one. */
 function byTurns<Way>(ways: readonly Way[], run: (way: Way) => number): ReadonlyMap<Way, number> {
   const rates = new Map<Way, number[]>(ways.map((way) => [way, []]))
   for (const way of ways) run(way)
@@ -254,7 +254,7 @@ function byTurns<Way>(ways: readonly Way[], run: (way: Way) => number): Readonly
   return new Map([...rates].map(([way, all]) => [way, middle(all)]))
 }
 
-/** Chunks a second over some streams. */
+/** Chunks per second over some streams. */
 function runStreams({ open, format, frames }: Decoding): number {
   const plan = buildPlan({ offer: offerOf({ apiFormat: format }) })
   const start = performance.now()
@@ -267,7 +267,7 @@ function runStreams({ open, format, frames }: Decoding): number {
   return (STREAMS_A_ROUND * CHUNKS * 1_000) / (performance.now() - start)
 }
 
-/** Requests a second, up to the bytes that are sent. */
+/** Requests per second, up to the sent bytes. */
 function runRequests({ run }: Encoding): number {
   const start = performance.now()
   for (let request = 0; request < REQUESTS_A_ROUND; request++) Buffer.from(run().body)

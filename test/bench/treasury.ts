@@ -55,7 +55,7 @@ async function measureDrain(world: PayoutWorld): Promise<Row> {
   const took = secondsSince(began)
   for (const { purse } of sellers) {
     if ((await world.chain.usdcBalance(purse.address)) !== BigInt(OWED))
-      throw new Error(`${purse.address} has not its money`)
+      throw new Error(`the wallet ${purse.address} lacks its money`)
   }
   return { what: `drain of ${SELLERS} sellers, one key`, figure: `${took.toFixed(1)} s` }
 }
@@ -88,12 +88,12 @@ async function measureReconciliation(world: PayoutWorld, chain: OwnChain): Promi
   const { mismatches, failure } = await reconcile(ctx)
   const took = secondsSince(began)
   if (failure !== null || JSON.stringify(mismatches) !== '[]') {
-    throw new Error(`it does not fit: ${failure} ${JSON.stringify(mismatches)}`)
+    throw new Error(`the books differ: ${failure} ${JSON.stringify(mismatches)}`)
   }
   return { what: `reconciliation of ${TRANSFERS.toLocaleString('en')} transfers`, figure: `${took.toFixed(2)} s` }
 }
 
-/** Writes transfers that were read and credited long ago, with everything that the books have of them. */
+/** Writes transfers that were read and credited long ago, with all their entries in the books. */
 async function insertDeposits({ db, ctx }: PayoutWorld, account: string): Promise<void> {
   const { chainId, asset, treasury } = purseOf(requireMoves(ctx))
   const each = sql`generate_series(1, ${TRANSFERS}::int) n`

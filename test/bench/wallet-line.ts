@@ -15,7 +15,7 @@ type Rest = Parameters<typeof signInForKey>[0]['rest']
 const Opened = z.object({ typed_data: z.unknown() })
 const Permit = z.object({ value: z.string(), deadline: z.string() })
 
-/** Asks the market's REST door, by a key where one is given. */
+/** Sends a request to the market's REST API, with a key where one is given. */
 function restOf({ network }: Stage, key?: string): Rest {
   return async (method, path, { body } = {}) => {
     const answer = await fetch(network.sandbox.api_base_url + path, {
@@ -29,8 +29,8 @@ function restOf({ network }: Stage, key?: string): Rest {
 }
 
 /**
- * Makes a key whose account pays from its wallet by a permit. The wallet has no ETH. `isServed` says whether a call by
- * the key is served, which it is once credit was advanced.
+ * Creates a key whose account pays from its wallet by a permit. The wallet has no ETH. `isServed` says whether a call
+ * by the key is served, which it is once credit was advanced.
  */
 export async function openLine(stage: Stage, isServed: (key: string) => Promise<boolean>): Promise<string> {
   const { account } = await stage.chain.newWallet({ usdc: OWN_MICRO })

@@ -63,11 +63,11 @@ const ASK: ConverseCommandInput = {
   additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 1_024 } },
 }
 
-describe('the sample provider as AWS’s SDK sees it', () => {
+describe('the sample provider for AWS’s SDK', () => {
   it('answers a tool loop, whole', async () => {
     const first = await client().send(new ConverseCommand(ASK))
     const message = first.output?.message
-    if (message?.content === undefined) throw new Error('no answer')
+    if (message?.content === undefined) throw new Error('there is no answer')
     expect(message.content[0]?.reasoningContent?.reasoningText?.signature).toMatch(/./)
     const call = message.content.find(({ toolUse }) => toolUse !== undefined)?.toolUse
     expect([first.stopReason, call?.name]).toEqual(['tool_use', 'get_weather'])
@@ -78,7 +78,7 @@ describe('the sample provider as AWS’s SDK sees it', () => {
     expect(second.stopReason).toBe('end_turn')
   })
 
-  it('answers as a stream, with its figures at the end', async () => {
+  it('answers as a stream, with its usage at the end', async () => {
     const { stream } = await client().send(new ConverseStreamCommand(ASK))
     const events: ConverseStreamOutput[] = []
     for await (const event of stream ?? []) events.push(event)
@@ -89,7 +89,7 @@ describe('the sample provider as AWS’s SDK sees it', () => {
     expect(metadata?.metadata?.usage?.outputTokens).toBeGreaterThan(0)
   })
 
-  it('refuses a wrong secret, an unknown key and what Bedrock refuses', async () => {
+  it('refuses a wrong secret, an unknown key and other requests that Bedrock refuses', async () => {
     const refusalOf = (asked: Promise<unknown>) =>
       asked.then(
         () => 'none',

@@ -35,7 +35,7 @@ async function ask(url: string, { key, body }: Asked = {}): Promise<{ status: nu
   return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** A place for webhooks. Returns how many came. */
+/** A receiver of webhooks. Returns the number of received ones. */
 async function openEar(): Promise<{ readonly url: string; heard(): number }> {
   let heard = 0
   const server = createServer((message, answer) => {
@@ -49,12 +49,12 @@ async function openEar(): Promise<{ readonly url: string; heard(): number }> {
 }
 
 /**
- * All processes of `npm start` have it: planes, worker, sample providers, and the supervisor. Three connections and two
- * moments are blocked for longer than a command of Redis or a connection may take.
+ * The environment of all processes of `npm start`: planes, worker, sample providers, and the supervisor. Three
+ * connections and two moments are blocked for longer than a command of Redis or a connection may take.
  */
 const BLOCKS = 'c1,c3,c6,t300,t1500/2500'
 
-it('a market whose processes stood still while they started heals by itself', async () => {
+it('a market whose processes were blocked during their start recovers by itself', async () => {
   network = await startNetwork({ NODE_OPTIONS: `--import ${PRELOAD}`, BLOCKED_START: BLOCKS })
   const { sandbox } = network
   const { api_base_url: api, control_plane_url: control, buyer_key: buyer, seller_key: seller } = sandbox
@@ -80,8 +80,8 @@ it('a market whose processes stood still while they started heals by itself', as
   const hook = await ask(`${api}/v1/buyer/webhooks`, { key: buyer, body: { url: ear.url } })
   const { id } = z.looseObject({ id: z.string() }).parse(hook.body)
   await ask(`${api}/v1/buyer/webhooks/${id}/test`, { key: buyer, body: {} })
-  await until('the webhook came', HEALED_MS, () => ear.heard() > 0)
-  // A new offer is published and routed to.
+  await until('the webhook has arrived', HEALED_MS, () => ear.heard() > 0)
+  // A new offer is published and receives calls.
   const offer = { model: MODEL, api_key: 'sk-blocked', seller_base_url: `${sandbox.provider_url}/v1`, discount: 90 }
   const listed = await ask(`${api}/v1/seller/offers`, { key: seller, body: offer })
   const made = z.looseObject({ id: z.string() }).parse(listed.body)

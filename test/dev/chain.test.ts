@@ -101,7 +101,7 @@ describe('the development chain', () => {
       .registerExtension({ key: 'eip2612GasSponsoring' })
   }
 
-  /** A payment as the stock client makes it, from nothing but a requirement and the buyer's key. */
+  /** A payment of the stock client, made only from a requirement and the buyer's key. */
   function pay(accepts: PaymentRequirements, account = buyer) {
     const signer = toClientEvmSigner(account, reader())
     return new x402Client()
@@ -115,7 +115,7 @@ describe('the development chain', () => {
       })
   }
 
-  it('takes an exact payment of a stock client once', async () => {
+  it('accepts an exact payment of a stock client once', async () => {
     const required = requirementOf('exact', 20_000n)
     const payment = await pay(required)
     const before = await balance(treasury)
@@ -143,13 +143,13 @@ describe('the development chain', () => {
   it.each([
     ['exact', 'invalid_exact_evm_insufficient_balance'],
     ['upto', 'permit2_insufficient_balance'],
-  ] as const)('refuses an %s payment of a wallet without money, and says why', async (scheme, reason) => {
+  ] as const)('refuses an %s payment of a wallet without money, and gives the reason', async (scheme, reason) => {
     const required = requirementOf(scheme, 20_000n)
     const payment = await pay(required, privateKeyToAccount(generatePrivateKey()))
     expect(await stockFacilitator().verify(payment, required)).toMatchObject({ isValid: false, invalidReason: reason })
   })
 
-  it('keeps its balances over a restart, and begins anew with a word when its state is cut short', async () => {
+  it('keeps its balances over a restart, and begins anew with a message when its state is cut short', async () => {
     const before = await balance(treasury)
     expect(before).toBeGreaterThan(0n)
     const { hash } = await reader().getBlock({ blockNumber: 0n })
@@ -174,7 +174,7 @@ describe('the development chain', () => {
     expect(readFileSync(join(folder, 'chain/state.json.broken')).length).toBe(1_000)
   })
 
-  it('leaves nothing in the folder of its user, however long it runs', async () => {
+  it('leaves no file in the folder of its user, however long it runs', async () => {
     const user = join(folder, 'user')
     const before = process.env['HOME']
     process.env['HOME'] = user
@@ -191,7 +191,7 @@ describe('the development chain', () => {
     }
   })
 
-  it('has contracts that were compiled from the sources that stand beside them', () => {
+  it('has contracts that were compiled from the sources beside them', () => {
     expect(readArtifacts().sources).toBe(sourceDigest(readSources()))
   })
 })

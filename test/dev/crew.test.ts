@@ -53,12 +53,12 @@ function createObservedCrew() {
 }
 
 describe('the crew', () => {
-  it('starts a member again that ended by itself, and tells so', async () => {
+  it('restarts a member that ended by itself, and reports it', async () => {
     const { actors, member } = createStage()
     const { crew, lines } = createObservedCrew()
     const first = await crew.add(member('plane'))
     first.end(9)
-    await until('it runs again', 5_000, () => actors.length === 2 && crew.has('plane'))
+    await until('the member runs again', 5_000, () => actors.length === 2 && crew.has('plane'))
     expect(lines[0]).toBe('plane ended with code 9')
     expect(crew.pids()).toEqual({ plane: 1_001 })
     await crew.stop([])
@@ -69,7 +69,7 @@ describe('the crew', () => {
     const { crew, lines } = createObservedCrew()
     const provider = await crew.add(member('provider', 'never'))
     provider.end(137)
-    await until('it is told', 5_000, () => lines.length === 1)
+    await until('the end is reported', 5_000, () => lines.length === 1)
     expect(crew.pids()).toEqual({})
     expect(actors).toHaveLength(1)
   })
@@ -78,7 +78,7 @@ describe('the crew', () => {
     const { actors, member } = createStage()
     const { crew, givenUp } = createObservedCrew()
     await crew.add(member('plane'))
-    await until('it was given up', 20_000, () => {
+    await until('the member was given up', 20_000, () => {
       for (const actor of actors) actor.end(1)
       return givenUp.length > 0
     })
@@ -86,7 +86,7 @@ describe('the crew', () => {
     expect(actors).toHaveLength(6)
   })
 
-  it('renews who runs or is just starting, and takes their end for no accident', async () => {
+  it('renews running and starting members, and does not treat their end as an accident', async () => {
     const { actors, stops, member } = createStage()
     const { crew, lines } = createObservedCrew()
     await crew.add(member('plane'))
@@ -100,7 +100,7 @@ describe('the crew', () => {
     await crew.stop([])
   })
 
-  it('runs a member once, and asks it once to end, though several want it renewed while it is ending', async () => {
+  it('runs a member once, and stops it once, though several callers want it renewed while it is ending', async () => {
     const { actors, member } = createStage()
     const { crew, givenUp } = createObservedCrew()
     const { promise: mayEnd, resolve: letEnd } = createGate()
@@ -126,24 +126,24 @@ describe('the crew', () => {
     await crew.stop([])
   })
 
-  it('starts a member again at once that found its port taken, and does not count it as an end', async () => {
+  it('restarts a member at once that found its port taken, and does not count it as an end', async () => {
     const { actors, member } = createStage()
     const { crew, lines, givenUp } = createObservedCrew()
     await crew.add(member('plane'))
     for (let moves = 1; moves <= 20; moves += 1) {
       actors.at(-1)?.end(PORT_TAKEN)
-      await until('it runs again', 5_000, () => actors.length === moves + 1 && crew.has('plane'))
+      await until('the member runs again', 5_000, () => actors.length === moves + 1 && crew.has('plane'))
     }
     expect(givenUp).toEqual([])
     expect(new Set(lines)).toEqual(new Set(['plane found its port taken', 'plane was started again']))
     actors.at(-1)?.end(PORT_TAKEN)
-    await until('it was given up', 5_000, () => givenUp.length > 0)
+    await until('the member was given up', 5_000, () => givenUp.length > 0)
     expect(givenUp).toEqual(['plane'])
     expect(lines.at(-1)).toBe('plane found its port taken more than 20 times')
     expect(actors).toHaveLength(21)
   })
 
-  it('stops group after group, those in no group last, and starts nobody afterwards', async () => {
+  it('stops group after group, members without a group last, and starts none afterwards', async () => {
     const { actors, stops, member } = createStage()
     const { crew } = createObservedCrew()
     for (const name of ['postgres', 'other', 'data_plane', 'worker']) await crew.add(member(name))

@@ -60,14 +60,14 @@ describe('Google’s own client at the sample provider', () => {
     expect(provider.requests.list().at(-1)?.path).toBe(`/v1/publishers/google/models/${MODEL}:generateContent`)
   })
 
-  it('counts tokens for nothing', async () => {
+  it('counts tokens free of charge', async () => {
     expect((await client.models.countTokens({ model: MODEL, contents: QUESTION })).totalTokens).toBe(7)
   })
 
   describe.each([
     ['at the Gemini API', () => client],
     ['at Vertex AI', () => clientOf('sk-dev', true)],
-  ])('goes round a loop of functions with a picture and thoughts %s,', (_where, clientAt) => {
+  ])('completes a loop of functions with a picture and thoughts %s,', (_where, clientAt) => {
     it.each([
       ['whole', false],
       ['streamed', true],
@@ -119,7 +119,7 @@ describe('Google’s own client at the sample provider', () => {
     expect(generatedImages?.map(({ image }) => image?.mimeType)).toEqual(['image/png', 'image/png'])
   })
 
-  it('has a list of models, each by the name that offers have for it', async () => {
+  it('has a list of models, each with the name that offers use', async () => {
     const { listing } = protocolOf({ apiFormat: 'gemini' })
     const headers = { 'x-goog-api-key': 'sk-dev' }
     const answer = await fetch(`${provider.url}${listing?.path}`, { headers })
@@ -134,7 +134,7 @@ describe('Google’s own client at the sample provider', () => {
     ['a model that chats and makes pictures', 'gemini-2.5-flash-image', 'image'],
     ['the same for an edit', 'gemini-2.5-flash-image', 'image-edit'],
     ['Imagen', 'imagen-4.0-generate-001', 'image'],
-  ] as const)('answers the question of a listing to %s', async (_what, model, endpoint) => {
+  ] as const)('answers the probe of a listing for %s', async (_what, model, endpoint) => {
     const { probe, mediaProbes } = protocolOf({ apiFormat: 'gemini' })
     const asked = (endpoint && mediaProbes?.[endpoint]) ?? probe
     const { path, body } = asked.request(model)
@@ -143,7 +143,7 @@ describe('Google’s own client at the sample provider', () => {
     expect(asked.isAnswer(answer.status, await answer.text())).toBe(true)
   })
 
-  it('answers in a schema, and calls the function that is forced', async () => {
+  it('answers in a schema, and calls the forced function', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } } }
     const config = { responseMimeType: 'application/json', responseJsonSchema: schema }
     const { text = '' } = await client.models.generateContent({ model: MODEL, contents: 'Bern', config })
@@ -153,7 +153,7 @@ describe('Google’s own client at the sample provider', () => {
     expect(forced.functionCalls).toHaveLength(1)
   })
 
-  it('hears the provider’s refusals', async () => {
+  it('receives the provider’s refusals', async () => {
     const hear = (given: GoogleGenAI, model: string, config: object) =>
       given.models.generateContent({ model, contents: 'Hi', config }).catch((error: unknown) => error)
     expect(await hear(clientOf('sk-bad-key', false), MODEL, {})).toMatchObject({

@@ -56,7 +56,7 @@ const count = async () =>
   ).rows[0] ?? expect.fail('no row')
 
 describe('the past of the development market', () => {
-  it('is booked over 30 days as any other calls are, and the ledger is in order', async () => {
+  it('is booked over 30 days like any other calls, and the ledger is in order', async () => {
     const { posted, madeAt, calls, oldest, poison, strays } = first
     expect([calls, poison, strays]).toEqual([posted, 0, 0])
     expect(Math.abs(calls - CALLS)).toBeLessThan(CALLS * 0.05)
@@ -70,7 +70,7 @@ describe('the past of the development market', () => {
     expect(checked.findings.filter((finding) => finding.state === 'breach')).toEqual([])
   })
 
-  it('has images, sound, films and music beside words, each charged by its unit, and the days of the market have them', async () => {
+  it('has images, sound, films and music beside text, each charged by its unit, and in the days of the market', async () => {
     const { rows } = await sql<{ model: string; units: number; price: number }>`select model,
       sum(images + pixels + characters + milliseconds + calls)::float8 as units,
       sum(list_cost)::float8 / sum(images + pixels + characters + milliseconds + calls) as price
@@ -96,14 +96,14 @@ describe('the past of the development market', () => {
     )
   })
 
-  it('tells of each call where else it could have gone, and the first attempt went to the first of these offers', async () => {
+  it('records for each call its other possible offers, and the first attempt went to the first of them', async () => {
     const { rows } = await sql<{ calls: number; led: number }>`select count(*)::int as calls,
       (count(*) filter (where explanation #> '{ranked,0,offer}' = attempts #> '{0,offer}'))::int as led
       from settlement`.execute(market.plane.db)
     expect(rows[0]).toEqual({ calls: first.posted, led: first.posted })
   })
 
-  it('has outages, each over before the past is', async () => {
+  it('has outages, each of which ends within it', async () => {
     const span = { from: first.madeAt, to: first.madeAt + 12 * MINUTE, count: 0 }
     const outages = pastOutages(await readGoods(market.plane), span)
     expect(outages.length).toBeGreaterThan(MEDIA.length)
@@ -117,7 +117,7 @@ describe('the past of the development market', () => {
     expect(rows.some((row) => row.ttftP50Ms !== null && row.discountTrend !== null)).toBe(true)
   })
 
-  it('stays as it is when made again, and goes on where it ended', async () => {
+  it('stays unchanged when it is made again, and continues from its end', async () => {
     const { calls } = await count()
     expect(await makeHistory(market.plane, CALLS)).toBe(0)
     expect((await count()).calls).toBe(calls)
@@ -127,7 +127,7 @@ describe('the past of the development market', () => {
     expect(added).toBeLessThan(30)
   })
 
-  it('has a buyer who is given as one of those who bought, paid before he called', async () => {
+  it('has a named buyer among those who bought, who paid before calling', async () => {
     const buyer = await market.person()
     market.advance(HOUR)
     expect(await makeHistory(market.plane, 60_000, [buyer.wallet])).toBeGreaterThan(40)
@@ -135,7 +135,7 @@ describe('the past of the development market', () => {
     expect(items.length).toBeGreaterThan(8)
     expect(items.at(-1)).toMatchObject({ kind: 'grant' })
     expect(items.every(({ balanceMicro }) => balanceMicro > 0)).toBe(true)
-    // Lines stand in the order of their time, and calls carry the key that spends of keys are summed by.
+    // Lines are in the order of their time, and calls have the key by which spend is summed.
     const times = items.map(({ createdAt }) => createdAt)
     expect(times).toEqual([...times].sort((left, right) => right - left))
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(30 * MINUTE)

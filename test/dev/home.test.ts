@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const newHome = () => mkdtempSync(join(folder, 'home-'))
 
 describe('a home', () => {
-  it('is of one network at a time', async () => {
+  it('belongs to one network at a time', async () => {
     const root = newHome()
     const home = await openHome(root, false)
     await expect(openHome(root, false)).rejects.toMatchObject({ code: 'conflict' })
@@ -25,7 +25,7 @@ describe('a home', () => {
     ;(await openHome(root, false)).release()
   })
 
-  it('is taken over from a run that was killed, once its children have ended', async () => {
+  it('is taken over from a killed run, once its children have ended', async () => {
     const root = newHome()
     const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'])
     await once(child, 'spawn')
@@ -43,7 +43,7 @@ describe('a home', () => {
     ;(await opening).release()
   })
 
-  it('is emptied by a reset, and nothing else is', async () => {
+  it('is emptied by a reset, which deletes nothing else', async () => {
     const root = newHome()
     writeFileSync(join(root, 'letters.txt'), 'dear')
     await expect(openHome(root, true)).rejects.toMatchObject({ code: 'conflict' })
@@ -54,7 +54,7 @@ describe('a home', () => {
     expect(existsSync(join(root, 'letters.txt'))).toBe(false)
   })
 
-  it('makes no new secrets beside data that only the lost ones open, unless it is told to', async () => {
+  it('creates no new secrets beside data that only the lost ones open, unless it is told to', async () => {
     const root = newHome()
     const [file, data] = [join(root, 'secrets.json'), join(root, 'PG_VERSION')]
     const lost = keepSecrets(file, { data })
@@ -70,7 +70,7 @@ describe('a home', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('keeps its secrets, readable by their owner alone', () => {
+  it('stores its secrets, readable by their owner only', () => {
     const file = join(newHome(), 'secrets.json')
     const secrets = keepSecrets(file)
     expect(keepSecrets(file)).toEqual(secrets)

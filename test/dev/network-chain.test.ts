@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const newHome = () => mkdtempSync(join(folder, 'home-'))
 
-/** The chain of a home, as `npm start` starts it, without the rest of the network. */
+/** The chain of a home, started like by `npm start`, without the rest of the network. */
 async function startIn(root: string, chainRpcUrl = '') {
   const home = await openHome(root, false)
   const places = await choosePlaces({ first: 0, providers: [], file: home.path('providers.json') })
@@ -70,7 +70,7 @@ function blockIn(file: string): bigint | undefined {
 }
 
 describe('the chain of a development network', () => {
-  it('has wallets of its own with money, in a file for their owner alone', async () => {
+  it('has wallets of its own with money, in a file for their owner only', async () => {
     const root = newHome()
     const first = await startIn(root)
     expect(await first.usdc()).toBe(FIRST_USDC)
@@ -95,14 +95,14 @@ describe('the chain of a development network', () => {
     const chain = testChain(first.services.chainRpcUrl)
     await fundWallets(chain.rpcUrl, [{ address: first.wallets.buyer.address, usdcMicro: 5n, wei: 10n ** 18n }])
     await chain.approvePermit2({ ...first.wallets.buyer, account: privateKeyToAccount(first.wallets.buyer.privateKey) })
-    // Deposits are read on only where the chain's first blocks are the same.
+    // Reading of deposits continues only where the chain's first blocks are the same.
     const firstHash = async () => (await chain.publicClient.getBlock({ blockNumber: 0n })).hash
     const hash = await firstHash()
     const state = join(root, 'chain/state.json')
     const head = await chain.publicClient.getBlockNumber({ cacheTime: 0 })
     await until('its state is on disk', 10_000, () => blockIn(state) === head)
     process.kill(z.int().positive().parse(first.crew.pids()['chain']), 'SIGKILL')
-    await until('it runs again', 20_000, () => first.lines.includes('chain was started again'))
+    await until('the chain runs again', 20_000, () => first.lines.includes('chain was started again'))
     expect(first.services.chainRpcUrl).toBe(chain.rpcUrl)
     expect([await first.usdc(), await firstHash()]).toEqual([5n, hash])
     await first.stop()
@@ -112,7 +112,7 @@ describe('the chain of a development network', () => {
     expect(again.lines).toEqual([])
   })
 
-  it('says that it began anew when its state is lost or cut short: old wallets have their first money, and a new treasury takes over', async () => {
+  it('reports that it began anew when its state is lost or cut short: old wallets have their first money, and a new treasury takes over', async () => {
     const root = newHome()
     const first = await startIn(root)
     await first.stop()
@@ -142,7 +142,7 @@ describe('the chain of a development network', () => {
     expect(await fresh.usdc()).toBe(FIRST_USDC)
   })
 
-  it('is never touched when another one is given', async () => {
+  it('is never touched when an external chain is used', async () => {
     const given = await startTestChain()
     const relay = await rpcRelay(given.rpcUrl)
     try {
@@ -157,7 +157,7 @@ describe('the chain of a development network', () => {
     }
   })
 
-  it('is known, with its key, to the control plane and the worker alone', async () => {
+  it('and its key are known only to the control plane and the worker', async () => {
     const { home, places, services, wallets } = await startIn(newHome())
     const secrets = keepSecrets(home.path('secrets.json'))
     const facts = { home, places, secrets, ...services }

@@ -30,11 +30,11 @@ describe('a port', () => {
     ['9000 40000', { first: 40_001, last: 65_535 }],
     ['1024 65535', FALLBACK_RANGE],
     ['', FALLBACK_RANGE],
-  ])('is none that the kernel gives by itself: of %j', (kernelRange, range) => {
+  ])('is never one that the kernel assigns by itself: of %j', (kernelRange, range) => {
     expect(namedPorts(kernelRange)).toEqual(range)
   })
 
-  it('is claimed by one of many who ask at once', async () => {
+  it('is claimed by one of many simultaneous claimers', async () => {
     const claims = await Promise.all(Array.from({ length: 100 }, () => claimPort()))
     expect(new Set(claims.map(({ port }) => port)).size).toBe(100)
     const { first, last } = namedPorts()
@@ -42,11 +42,11 @@ describe('a port', () => {
     for (const { release } of claims) release()
   })
 
-  it('is not claimed where somebody listens', async () => {
+  it('is not claimed where a program listens', async () => {
     expect(await claimAddress({ host: '127.0.0.1', port: await takePort() })).toBeUndefined()
   })
 
-  it('belongs to the process that claimed it until that ends', async () => {
+  it('belongs to the process that claimed it until that process ends', async () => {
     const { port, release } = await claimPort()
     const ask = async () => {
       const child = spawn(process.execPath, ['--import', 'tsx', 'test/dev/fixtures/claims.ts', `${port}`], {
@@ -71,7 +71,7 @@ describe('a port', () => {
   })
 })
 
-describe('a service whose port is taken between being found and being bound', () => {
+describe('a service whose port is taken between its choice and its use', () => {
   const takenFirst = async () => {
     const claim = await claimPort()
     const asked: number[] = []
@@ -85,7 +85,7 @@ describe('a service whose port is taken between being found and being bound', ()
   it.each([
     ['Redis', startRedis],
     ['PostgreSQL', startPostgres],
-  ])('%s asks for another one', async (name, start) => {
+  ])('%s chooses another one', async (name, start) => {
     const { claim, asked, port } = await takenFirst()
     const service = await start({ dataDir: join(folder, name), port })
     expect(asked).toHaveLength(2)
@@ -95,7 +95,7 @@ describe('a service whose port is taken between being found and being bound', ()
   })
 })
 
-describe('a place of a network', () => {
+describe('an address of a network', () => {
   const choose = (first: number) => choosePlaces({ first, providers: [], file: join(folder, `${first}.json`) })
 
   it('stays while it is free, and moves when it is taken', async () => {
@@ -109,7 +109,7 @@ describe('a place of a network', () => {
     places.release()
   })
 
-  it('moves when its child found somebody there, who may be gone by then', async () => {
+  it('moves when its child found another program there, which may be gone by then', async () => {
     const places = await choose(0)
     const { port } = places.worker.address()
     places.worker.leave()
@@ -133,7 +133,7 @@ describe('a place of a network', () => {
     await expect(choose(port)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('is of one network when two look for theirs at the same time', async () => {
+  it('belongs to one network when two search at the same time', async () => {
     const networks = await Promise.all([choose(0), choose(0), choose(0)])
     const ports = networks.flatMap(({ dataPlane, controlPlane, worker, postgres, redis }) =>
       [dataPlane, controlPlane, worker, postgres, redis].map((place) => place.address().port),

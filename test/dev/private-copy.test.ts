@@ -17,7 +17,7 @@ const Found = z.object({
   told: z.array(z.string()),
 })
 
-/** Stand-ins for programs of the distribution. They note their calls. */
+/** Substitutes for programs of the distribution. They record their calls. */
 const NOTE = 'echo "$(basename "$0") $*" >> "$CALLS"'
 const PACKAGERS = {
   'apt-get': `case "$*" in *download*) touch some.deb;; esac`,
@@ -54,13 +54,13 @@ function createSystem(packagers: Partial<typeof PACKAGERS>, others = ['/bin']) {
 }
 
 describe('a tool of the distribution', () => {
-  it('is taken from the PATH where it is there', async () => {
+  it('is taken from the PATH where it exists', async () => {
     const tool = { programs: ['sh'], packages: ['no-such-package'], shelf: 'sh' } as const
     const path = `${join(folder, 'nothing')}:/bin`
     expect(await findTool(tool, { path })).toMatchObject({ command: '/bin/sh', words: ['/bin/sh'] })
   })
 
-  it('is copied for the user alone where it is not, with the libraries that the system lacks, and once', async () => {
+  it('is otherwise copied for the user only, with the libraries that the system lacks, and once', async () => {
     const system = createSystem(PACKAGERS)
     const first = await system.find()
     const command = join(system.shelf, 'usr', 'bin', 'rare-tool')
@@ -76,7 +76,7 @@ describe('a tool of the distribution', () => {
     expect(system.calls()).toHaveLength(asked)
   })
 
-  it('is said to be missing, and why', async () => {
+  it('is reported as missing, with the reason', async () => {
     expect(await createSystem({}, []).find()).toMatchObject({
       error: 'rare-tool is not on the PATH, and this system has no Debian packages',
     })

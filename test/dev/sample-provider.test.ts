@@ -56,7 +56,7 @@ function rawPost(model: string, isStream: boolean) {
 }
 
 describe('the sample provider', () => {
-  it('answers the same request the same way, whole and streamed, with equal usage', async () => {
+  it('answers the same request in the same way, whole and streamed, with equal usage', async () => {
     const whole = await ask('gpt-5-mini')
     const streamed = await streamText('gpt-5-mini')
     expect(streamed.text).toBe(whole.choices[0]?.message.content)
@@ -64,7 +64,7 @@ describe('the sample provider', () => {
     expect(whole.usage?.prompt_tokens).toBe(5)
   })
 
-  it('obeys max_tokens, stop and a wished number of words', async () => {
+  it('obeys max_tokens, stop and a requested number of words', async () => {
     const messages = [{ role: 'user' as const, content: 'Write 500 words.' }]
     const long = await client.chat.completions.create({ model: 'm', messages })
     expect(long.choices[0]?.message.content?.split(' ')).toHaveLength(500)
@@ -95,7 +95,7 @@ describe('the sample provider', () => {
     })
   })
 
-  it('gives as many answers as are wanted, with probabilities where they are, whole and streamed', async () => {
+  it('returns as many choices as requested, with probabilities on request, whole and streamed', async () => {
     const wish = {
       model: 'm',
       messages: [{ role: 'user' as const, content: 'Hello there' }],
@@ -122,7 +122,7 @@ describe('the sample provider', () => {
     expect(probable).toBe(15)
   })
 
-  it('calls the tool that a choice names also after the answer of a tool, and none that nobody names', async () => {
+  it('calls the tool of a choice also after the answer of a tool, and no tool without a name in the prompt', async () => {
     const call = { id: 'call_1', type: 'function' as const, function: { name: 'get_weather', arguments: '{}' } }
     const ask = async (tool_choice: OpenAI.ChatCompletionToolChoiceOption) => {
       const answer = await client.chat.completions.create({
@@ -187,7 +187,7 @@ describe('the sample provider', () => {
     expect(second.usage?.prompt_tokens_details?.cached_tokens).toBeGreaterThanOrEqual(1_024)
   })
 
-  it('lets any model act as a behaviour for a number of calls, and tells what it received', async () => {
+  it('lets any model follow a behaviour for a number of calls, and shows its received requests', async () => {
     const admin = provider.url.replace('/v1', '/__sandbox')
     await fetch(`${admin}/reset`, { method: 'POST' })
     const wish = { model: 'gpt-5-mini', behaviour: 'rate-limited', times: 1 }
@@ -217,7 +217,7 @@ describe('the sample provider', () => {
     expect((await rawPost(`sandbox/${name}`, false)).status).toBe(status)
   })
 
-  it('outlives a caller who leaves between the last words and the break', async () => {
+  it('survives a client that disconnects between the last words and the break', async () => {
     const left = await new Promise<boolean>((resolve) => {
       const headers = { 'x-api-key': 'sk-dev', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' }
       const sent = httpRequest(`${provider.url}/messages`, { method: 'POST', headers }, (reply) => {
@@ -232,7 +232,7 @@ describe('the sample provider', () => {
     expect((await ask('sandbox/echo')).choices).toHaveLength(1)
   })
 
-  it('misbehaves as it says', async () => {
+  it('misbehaves as documented', async () => {
     expect((await streamText('sandbox/echo', 'Grüße 🌍')).text).toBe('Grüße 🌍')
     expect((await streamText('sandbox/split-utf8')).text).toContain('你好，世界 🌍🚀')
     expect((await streamText('sandbox/empty')).text).toBe('')
@@ -248,7 +248,7 @@ describe('the sample provider', () => {
     expect(String((await rawPost('sandbox/crlf-injection', true)).bytes)).toMatch(/retry: 0[\s\S]*after the end/)
   })
 
-  it('stops an endless answer when the caller leaves', async () => {
+  it('stops an endless answer when the client disconnects', async () => {
     const controller = new AbortController()
     const reply = await fetch(`${provider.url}/chat/completions`, {
       method: 'POST',

@@ -38,7 +38,7 @@ const DEFAULTS = [
 ]
 
 describe('the seeds', () => {
-  it('hold real models of many makers, each valid and named once', () => {
+  it('have real models of many makers, each valid and with a unique name', () => {
     expect(real.length).toBeGreaterThanOrEqual(200)
     expect(new Set(real.map((model) => model.lab)).size).toBeGreaterThanOrEqual(9)
     for (const model of models) expect(ModelSchema.safeParse(model).error).toBeUndefined()
@@ -46,7 +46,7 @@ describe('the seeds', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
   })
 
-  it('price every real model by something, and the sandbox models at nothing', () => {
+  it('have a price for every real model, and none for the sandbox models', () => {
     for (const model of models) {
       const costsSomething = Object.values(pricesOf(model.id) ?? {}).some((price) => price !== '0')
       expect(costsSomething, model.id).toBe(!model.isSandbox)
@@ -63,7 +63,7 @@ describe('the seeds', () => {
     expect(pricesOf('whisper-1')?.['milliseconds']).toBe('100000')
   })
 
-  it('say how many tokens a picture is, by size and quality, wherever pictures are sold by tokens', () => {
+  it('have the number of tokens of a picture, by size and quality, wherever pictures are sold by tokens', () => {
     const isByToken = ({ id, endpoints }: Model) =>
       endpoints.includes('image') && pricesOf(id)?.['images'] === undefined && pricesOf(id)?.['pixels'] === undefined
     const tables = real.filter(isByToken).map(({ id, imageOutput }) => ({ id, imageOutput }))
@@ -125,7 +125,7 @@ describe('the seeds', () => {
     ])
   })
 
-  it('allow every address that the page for sellers names', () => {
+  it('allow every address on the page for sellers', () => {
     const page = readFileSync(new URL('../../docs/sell.md', import.meta.url), 'utf8')
     const named = [...page.matchAll(/(?:--provider |\| `)(https:[^\s`]+)/g)].map(([, url = '']) => url)
     expect(named.length).toBeGreaterThan(10)
@@ -148,7 +148,7 @@ describe('the seeds', () => {
         expect(() => percentToKept(offer.discountPercent)).not.toThrow()
       }
     }
-    // Everybody who makes something sells at more than one price.
+    // Every maker's models are sold at more than one price.
     const made = [
       'gpt-image-1',
       'dall-e-3',
@@ -170,7 +170,7 @@ describe('the seeds', () => {
       sellers.flatMap(({ books }) => books.flatMap(({ offers }) => offers.map(({ model }) => model))),
     )
     expect(real.map(({ id }) => id).filter((id) => !sold.has(id) && !catalog.packaged.has(id))).toEqual([])
-    // The models that coding agents and the official SDKs ask for by themselves.
+    // The models that coding agents and the official SDKs use by default.
     const resolve = createResolver(models)
     for (const name of DEFAULTS) expect([name, sold.has(resolve(name)?.id ?? '')]).toEqual([name, true])
     const labs = new Set(real.filter(({ endpoints }) => endpoints.includes('chat')).map(({ lab }) => lab))

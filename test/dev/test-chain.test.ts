@@ -43,7 +43,7 @@ async function sign(to: Hex, value = 1n): Promise<Hex> {
   return wallet().signTransaction(request)
 }
 
-/** Asks the relay. Undefined when no answer came; the text when it was none of JSON-RPC. */
+/** Sends a request to the relay. Undefined without an answer; the text when the answer was not JSON-RPC. */
 async function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
   const reply = await fetch(relay.url, {
     method: 'POST',
@@ -60,7 +60,7 @@ async function ask(method: string, ...params: readonly unknown[]): Promise<unkno
   }
 }
 
-/** A chain takes a transaction before it makes the block. */
+/** A chain answers a transaction before it makes the block. */
 const untilMined = (hash: Hash) =>
   until(`${hash} is in a block`, MINED_MS, async () => (await receiptOf(hash)) !== null)
 
@@ -74,7 +74,7 @@ describe("the tests' chain", () => {
     expect((await chain.environment()).TREASURY_ADDRESS).not.toBe((await chain.environment()).TREASURY_ADDRESS)
   })
 
-  it('makes blocks when the test says so, and comes back from that', async () => {
+  it('makes blocks when the test says so, and can be reset', async () => {
     const to = (await own.newWallet()).address
     await own.mining('off')
     const waiting = await wallet().sendTransaction({ to, value: 5n })
@@ -96,7 +96,7 @@ describe("the tests' chain", () => {
     expect(await own.publicClient.getBalance({ address: to })).toBe(15n)
   })
 
-  it('undoes blocks, and goes back to what it remembered', async () => {
+  it('removes blocks, and returns to its snapshot', async () => {
     const { address: to } = await own.newWallet()
     const kept = await wallet().sendTransaction({ to, value: 1n })
     await untilMined(kept)
@@ -118,7 +118,7 @@ describe("the tests' chain", () => {
     expect(await own.usdcBalance(rich.address)).toBe(1_000_000n)
   })
 
-  it('knows the blocked and the approved', async () => {
+  it('knows blocked and approved wallets', async () => {
     const usdc = { address: CONTRACTS.LocalUsdc, abi: USDC } as const
     await own.approvePermit2(rich)
     const args = [rich.address, CONTRACTS.LocalPermit2] as const
@@ -131,7 +131,7 @@ describe("the tests' chain", () => {
     expect(await isBlocked()).toBe(false)
   })
 
-  it('stands behind a control plane that takes payments', async () => {
+  it('serves a control plane that takes payments', async () => {
     const market = await startMarket({ chain: true })
     try {
       const terms = await market.plane.payments?.facilitator.supported()
@@ -156,7 +156,7 @@ describe('the relay in front of a chain', () => {
       { kind: 'answer', result: '0x1' },
       { jsonrpc: '2.0', id: 7, result: '0x1' },
     ],
-  ] as const)('answers %j to one method, and the truth to all others', async (fault, seen) => {
+  ] as const)("answers %j to one method, and the chain's answer to all others", async (fault, seen) => {
     const right = { jsonrpc: '2.0', id: 7, result: '0x2105' }
     relay.fault('eth_chainId', fault, { after: 1, times: 1 })
     expect(await ask('eth_chainId')).toEqual(right)
@@ -173,16 +173,20 @@ describe('the relay in front of a chain', () => {
     ['done-unheard', undefined],
     ['done-cut', undefined],
     ['twice', { error: expect.anything() }],
-  ] as const)('lets the chain take a transaction, and answers %s', async (kind, seen) => {
+  ] as const)('lets the chain execute a transaction, and answers %s', async (kind, seen) => {
     const { address: to } = await own.newWallet()
     relay.fault('eth_sendRawTransaction', { kind })
     const answer = await ask('eth_sendRawTransaction', await sign(to))
     if (seen === undefined) expect(answer).toBeUndefined()
     else expect(answer).toMatchObject(seen)
-    await until('a block has it', MINED_MS, async () => (await own.publicClient.getBalance({ address: to })) === 1n)
+    await until(
+      'the transaction is in a block',
+      MINED_MS,
+      async () => (await own.publicClient.getBalance({ address: to })) === 1n,
+    )
   })
 
-  it('swallows a transaction under its right hash, and a receipt for ever', async () => {
+  it('drops a transaction with its right hash, and a receipt for ever', async () => {
     const { address: to } = await own.newWallet()
     const raw = await sign(to)
     relay.fault('eth_sendRawTransaction', { kind: 'dropped' }, { times: 1 })
@@ -194,7 +198,7 @@ describe('the relay in front of a chain', () => {
     expect(await ask('eth_getTransactionReceipt', `0x${'1'.repeat(64)}`)).toMatchObject({ result: null })
   })
 
-  it('is slow, counts, answers batches, and leads elsewhere', async () => {
+  it('delays and counts calls, answers batches, and leads elsewhere', async () => {
     const before = relay.calls('eth_blockNumber')
     relay.slow(120)
     const began = performance.now()

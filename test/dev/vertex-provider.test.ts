@@ -33,7 +33,7 @@ it.each([
   ['whole', false],
   ['streamed', true],
 ])(
-  'Anthropic’s own client for Vertex AI goes round a loop with a thought and a picture at the sample provider, %s',
+  'Anthropic’s own client for Vertex AI completes a loop with a thought and a picture at the sample provider, %s',
   async (_form, isStreamed) => {
     const client = clientWith('ya29.a-token')
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'iVBORw0KGgo=' }
@@ -47,7 +47,7 @@ it.each([
     const { content } = await ask()
     expect(content[0]).toMatchObject({ type: 'thinking', signature: expect.stringMatching(/./) })
     const call = content.find((block) => block.type === 'tool_use')
-    if (call?.type !== 'tool_use') throw new Error('no call was made')
+    if (call?.type !== 'tool_use') throw new Error('the answer has no call')
     expect(call.input).toEqual({ city: QUESTION })
     const result = { type: 'tool_result' as const, tool_use_id: call.id, content: [picture] }
     messages.push({ role: 'assistant', content }, { role: 'user', content: [result] })
@@ -55,7 +55,7 @@ it.each([
   },
 )
 
-it('Anthropic’s own client for Vertex AI hears a refusal of its token', async () => {
+it('Anthropic’s own client for Vertex AI receives a refusal of its token', async () => {
   const request = { model: MODEL, max_tokens: 10, messages: [{ role: 'user' as const, content: 'hi' }] }
   const refusal = await clientWith('sk-bad')
     .messages.create(request)

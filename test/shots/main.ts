@@ -29,7 +29,7 @@ const VIEWS = [
   { name: 'phone-dark', width: 360, colorScheme: 'dark' },
 ] as const
 const HEIGHT = 900
-/** Of a longer screen the beginning is enough. */
+/** Of a longer screen, only the beginning is photographed. */
 const MAX_HEIGHT = 6_000
 /** A part that a screen opens on top of itself: by a button of its name, or else by keys. */
 type Opened = {
@@ -50,7 +50,7 @@ const OPENED: readonly Opened[] = [
 /** The navigation on a phone. */
 const MENU = { name: 'menu', side: 'member', path: '/buyer', button: 'Menu' } as const
 const ALL = [...SCREENS, ...OPENED, MENU]
-/** A screen has drawn its charts after this. */
+/** A screen has drawn its charts after this time. */
 const SETTLE_MS = 300
 const INCIDENT_MS = 5 * 60 * 60 * 1_000
 
@@ -108,7 +108,7 @@ await browser.close()
 writeFileSync(join(folder, 'index.html'), indexPage())
 console.log(`${folder}/index.html`)
 
-/** Opens something on its screen and takes its pictures. A screen without what opens it is told of. */
+/** Opens a part on its screen and takes its pictures. Reports a screen without the button of the part. */
 async function takeOpened(
   page: Page,
   { name, path, button, keys: pressed = '' }: Opened,
@@ -155,7 +155,7 @@ async function askAsOperator(query: { toString(): string }, variables: object): 
   return answer.json()
 }
 
-/** Charts of a model show what was told of it. */
+/** Charts of a model show its incidents. */
 async function declareIncident(): Promise<string> {
   const told = {
     title: 'Slow answers',

@@ -75,10 +75,6 @@ export async function checkMoney(config: CheckConfig, options: CheckOptions): Pr
 
 type Look = { findings: Finding[]; evidence: Evidence }
 
-/**
- * Reads all stores once. Journals come first, then the gate, then the ledger, so that no record is missed that moves on
- * meanwhile.
- */
 /** The longest wait for one connection, and the attempts: a busy server may let the first ones time out. */
 const CONNECT_TIMEOUT_MS = 5_000
 const CONNECT_TRIES = 5
@@ -97,6 +93,10 @@ async function connect({ databaseUrl }: CheckConfig): Promise<pg.Client> {
   }
 }
 
+/**
+ * Reads all stores once. Journals come first, then the gate, then the ledger, so that a record that moves on meanwhile
+ * is not missed.
+ */
 async function look(config: CheckConfig, client: pg.Client, redis: Redis): Promise<Look> {
   const journals = await readJournals(config.journalDir)
   const gate = await readGate(redis)

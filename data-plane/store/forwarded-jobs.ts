@@ -57,7 +57,7 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       // Earlier versions wrote bindings to the cache.
       const text = (await guarded(money.get(key))) ?? (await guarded(cache.get(key)))
       const binding = JobBindingSchema.safeParse(parse(text)).data
-      // A key without a request id has nothing.
+      // Without a request id, the key holds no fields.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
       const [[submit, end, bookedText], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
       if (binding === undefined || submit === null) {

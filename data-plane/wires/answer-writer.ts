@@ -14,7 +14,7 @@ export type WrittenEnd = {
  * Writes events in a buyer's protocol. A writer writes one answer, streamed or whole; a whole one waits for `finish`.
  */
 export type AnswerWriter = {
-  /** Takes one event, `finish` never, and returns the text that may be sent now; an empty text is nothing. */
+  /** Takes any event except `finish`. Returns the text to send now, which may be empty. */
   write(event: AnswerEvent): string
   /** The last bytes with usage and cost; for a whole answer, all of them. */
   finish(receipt: Receipt, end: WrittenEnd): string

@@ -170,7 +170,7 @@ function endingItself(reader: AnswerReader): AnswerReader {
 }
 
 /**
- * Joins a reader to a writer. Content is counted here, once, for any two protocols. Nothing of a held answer counts as
+ * Joins a reader to a writer. Content is counted here, once, for any two protocols. No part of a held answer counts as
  * delivered before its end.
  */
 function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan, isHeld: boolean): Decoder {
@@ -268,7 +268,10 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
   state.pieces++
 }
 
-/** An answer that stopped by itself ended for its calls exactly when it has calls, whatever its provider reports. */
+/**
+ * The end of an answer. An answer without a cut ends with `toolCalls` exactly when it has calls, whatever its provider
+ * reports.
+ */
 function endOf({ finish, hasTools, isStopped, plan }: State): WrittenEnd {
   const finishReason = isStopped ? 'length' : (finish?.reason ?? 'stop')
   const reason =

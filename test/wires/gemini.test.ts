@@ -98,7 +98,7 @@ describe('an answer in Gemini’s own protocol', () => {
     ['OTHER', 'contentFilter'],
     ['IMAGE_PROHIBITED_CONTENT', 'contentFilter'],
     ['CONTINUATION', 'stop'],
-  ])('that ends with %s ends with %s', (finishReason, reason) => {
+  ])('with the reason %s has the finish %s', (finishReason, reason) => {
     const text = JSON.stringify(answer([{ text: 'a' }], finishReason))
     for (const [isStreamed, bytes] of [
       [false, text],
@@ -109,7 +109,7 @@ describe('an answer in Gemini’s own protocol', () => {
   })
 
   it.each(['MALFORMED_FUNCTION_CALL', 'MALFORMED_RESPONSE', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'])(
-    "that the model has spoilt (%s) is the provider's fault, which another may not have",
+    'with a spoilt form (%s) is the fault of this provider only',
     (finishReason) => {
       for (const isStreamed of [false, true]) {
         const text = JSON.stringify(answer(undefined, finishReason, { usageMetadata: USAGE }))

@@ -18,7 +18,7 @@ const Models = z.object({
   ),
 })
 
-/** A model of media has a price of zero for tokens, which means that it is not sold by them. */
+/** A model of media has a price of zero for tokens, which means that it is not sold by tokens. */
 function tokenPrice(pricing: z.infer<typeof Models>['data'][number]['pricing'], side: 'prompt' | 'completion') {
   const isByTokens = [pricing?.prompt, pricing?.completion].some((price) => price != null && Number(price) > 0)
   return isByTokens || cataloguePrices(pricing).length === 0 ? ofMillion(pricing?.[side]) : null

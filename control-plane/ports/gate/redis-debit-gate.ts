@@ -41,8 +41,8 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
   }
 
   /**
-   * True when the hold is open in this epoch and lasts long enough. An open hold of an older epoch is on record and
-   * sets nothing aside. A hold that would expire during the posting is ended now.
+   * True when the hold is open in this epoch and lasts long enough. An open hold of an older epoch has a record and no
+   * money. A hold that would expire during the posting is ended now.
    */
   const isHeld = async (id: string, account: AccountId, epoch: number): Promise<boolean> => {
     const key = moneyKeys.hold(placeOf(account, buckets, epoch).bucket, id)

@@ -37,7 +37,7 @@ export const SupportCallSchema = z
   .meta({ id: 'SupportCall', description: 'A call of any account, with what its seller and the market got.' })
 export type SupportCallView = z.infer<typeof SupportCallSchema>
 
-/** Reads a booked call of anybody by its request id. Throws `not_found`. */
+/** Reads a booked call of any account by its request id. Throws `not_found`. */
 export const readSupportCall = defineOperation({
   name: 'support.request',
   summary: 'Get a call of any account',

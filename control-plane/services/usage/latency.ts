@@ -7,7 +7,6 @@ import { PERIOD_NAMES, readWindow } from './usage-window.ts'
 /** Most calls that are read: enough for a 95th percentile, and quick to read. */
 const NEWEST_CALLS = 20_000
 
-/** `since` in Unix milliseconds. */
 export const PercentilesSchema = z.object({
   p50: z.number(),
   p95: z.number(),

@@ -46,7 +46,7 @@ const SIZES: readonly Row[] = [
   { cause: 'size', of: 'OpenRouter', words: /^this request requires more credits, or fewer max_tokens/i },
 ]
 
-/** The causes that are the seller's, by code. */
+/** The seller's causes, by code. */
 const SELLER_CODES: readonly Row[] = [
   { cause: 'key', of: 'OpenAI', codes: ['invalid_api_key', 'incorrect_hostname', 'invalid_organization'] },
   { cause: 'key', of: 'OpenAI', codes: ['mismatched_organization', 'mismatched_project', 'invalid_project'] },
@@ -320,7 +320,7 @@ function wordsCause({ body, requestText }: SaidRefusal, status: number): Refusal
   return row && isRow([row], status, body)
 }
 
-/** The cause of a request above what the account may ask for at once. */
+/** The cause of a refusal of a request above the account's limit for one request. */
 function sizeCause(refusal: SaidRefusal, status: number): RefusalCause | undefined {
   if (isAboveLimit(refusal, status)) return 'size'
   const row = believedRow(SIZES, refusal.body, refusal.requestText)

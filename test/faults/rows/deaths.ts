@@ -78,7 +78,7 @@ async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<voi
   stage.target('slowest recovery of the process (ms)', slowest, RECOVERY_TARGET_MS)
 }
 
-/** Starts the dead node again. Returns the milliseconds until it was sent a call that it served whole. */
+/** Starts the dead node again. Returns the milliseconds until its first whole answer to a later call. */
 async function recover({ world }: Stage, load: Load): Promise<number> {
   const began = performance.now()
   await world.dataPlanes[0].start({ isHasty: true })

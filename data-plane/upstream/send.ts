@@ -187,8 +187,8 @@ function bodyOf({ body, pieces, passedOn }: UpstreamRequest) {
 }
 
 /**
- * Reads nothing of a stream before the client writes. After a provider that cannot be reached, it is still whole for
- * the next.
+ * Leaves a stream unread until the client writes. So it is still whole for the next provider when the first cannot be
+ * reached.
  */
 async function* readLate(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) yield chunk

@@ -106,7 +106,7 @@ describe('the daily cap of an offer', () => {
     await serveAhead(30, 70)
     await dying.drop()
     await markDead(journalDir, dying)
-    await until('it is brought', 10_000, async () => (await usedBy(living)) !== 300n)
+    await until('the event is brought', 10_000, async () => (await usedBy(living)) !== 300n)
     expect(await usedBy(living)).toBe(70n)
   })
 
@@ -187,7 +187,9 @@ describe('the daily cap of an offer', () => {
       async unpostedUses(epoch: number) {
         const uses = await keeper.unpostedUses(epoch)
         const heir = await world.node('heir', { journalDir })
-        await until('it is in', 10_000, async () => (await keeper.ready(epoch)).has(heir.journal.member))
+        await until('the event is in the gate', 10_000, async () =>
+          (await keeper.ready(epoch)).has(heir.journal.member),
+        )
         heirs.push(heir)
         return uses
       },
@@ -213,7 +215,9 @@ describe('the daily cap of an offer', () => {
         ...keeper,
         async unpostedUses(epoch: number) {
           const uses = await keeper.unpostedUses(epoch)
-          await until('it is in', 10_000, async () => (await keeper.ready(epoch)).has(dying.journal.member))
+          await until('the event is in the gate', 10_000, async () =>
+            (await keeper.ready(epoch)).has(dying.journal.member),
+          )
           await end(isTakeSettled)
           await dying.drop()
           await markDead(journalDir, dying)
@@ -224,7 +228,11 @@ describe('the daily cap of an offer', () => {
       world.startRebuilder()
       const heir = await world.node('heir', { journalDir })
       await untilOpen(heir)
-      await until('it is captured', 10_000, async () => (await heir.funds.find(account, rid))?.state === 'captured')
+      await until(
+        'the call is captured',
+        10_000,
+        async () => (await heir.funds.find(account, rid))?.state === 'captured',
+      )
       await until('the captures are handed on', 10_000, () => heir.journal.inherited().length === 0)
       expect(await usedBy(heir)).toBe(70n)
     })
@@ -255,7 +263,7 @@ describe('the daily cap of an offer', () => {
       ...keeper,
       async startRegistering(epoch: number) {
         await keeper.startRegistering(epoch)
-        await until('it has tried', 5_000, () => failed > 0)
+        await until('the process has tried', 5_000, () => failed > 0)
         await end(false)
         await dying.drop()
         await markDead(journalDir, dying)

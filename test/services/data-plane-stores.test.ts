@@ -361,10 +361,10 @@ describe('offers’ health', () => {
     const failure = { errorClass: 'rate_limited', status: 429, retryAfterMs: 60_000, detail: 'status 429' } as const
     first.failed(offer, rid, failure)
     expect(first.blockedUntil(offer, Date.now())).toBeGreaterThan(Date.now())
-    await until('the other knows', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
+    await until('the other process knows the back-off', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
     expect((await startHealth('n3')).blockedUntil(offer, Date.now())).toBeGreaterThan(0)
     second.succeeded(offer, rid)
-    await until('the first knows', 1_000, () => first.blockedUntil(offer, Date.now()) === 0)
+    await until('the first process knows the end', 1_000, () => first.blockedUntil(offer, Date.now()) === 0)
     expect(events.map(({ action, errorClass }) => [action, errorClass])).toEqual([['backed_off', 'rate_limited']])
   })
 
@@ -373,20 +373,20 @@ describe('offers’ health', () => {
     const [first, second] = [await startHealth('n1'), await startHealth('n2', [], late)]
     const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
     first.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
-    await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
+    await until('the back-off is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
     expect(second.blockedUntil(offer, Date.now())).toBe(0)
     await late.connect()
-    await until('the other knows', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
+    await until('the other process knows the back-off', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
   })
 
   it('ends when its record is removed', async () => {
     const health = await startHealth('n1')
     const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
     health.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
-    await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
+    await until('the back-off is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
     await redis.hdel(cacheKeys.health, offer.id)
     await redis.publish(CHANNELS.health, JSON.stringify([offer.id]))
-    await until('it is back', 1_000, () => health.blockedUntil(offer, Date.now()) === 0)
+    await until('the offer is back', 1_000, () => health.blockedUntil(offer, Date.now()) === 0)
   })
 })
 
@@ -418,7 +418,11 @@ describe('rate limits', () => {
     }
     for (let call = 0; call < 5; call++) first.enter('k', 100, 100)
     second.enter('k', 100, 100)
-    await until('the second has heard', 2_000, async () => (await redis.get(cacheKeys.rate('k', 1))) === '6')
+    await until(
+      'the second process has the calls',
+      2_000,
+      async () => (await redis.get(cacheKeys.rate('k', 1))) === '6',
+    )
     second.enter('k', 100, 100)
     await until('both processes have the sum', 2_000, () => second.enter('k', 1_000, 100).remaining < 993)
   })

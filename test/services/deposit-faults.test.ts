@@ -48,12 +48,12 @@ afterAll(async () => {
 const turn = (ctx = world.ctx) => buyers.turn(ctx)
 const turns = (count: number, ctx = world.ctx) => buyers.turns(count, ctx)
 const BEGUN = Date.now()
-/** Workers whose clock is so many milliseconds after the start of these tests. */
+/** Workers whose clock is this many milliseconds after the start of these tests. */
 const later = (ms: number) => ({ ...world.ctx, clock: { ...systemClock, now: () => BEGUN + ms } })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
 
 describe('a transfer out of the treasury', () => {
-  it('that no program of ours sent stops all payouts', async () => {
+  it('that no program of the market sent stops all payouts', async () => {
     const thief = await chain.newWallet()
     await callChain(chain.rpcUrl, [['anvil_impersonateAccount', [world.treasury]]])
     const data = `0xa9059cbb${thief.address.slice(2).padStart(64, '0')}${1_000n.toString(16).padStart(64, '0')}`
@@ -186,7 +186,7 @@ describe('an endpoint that fails', () => {
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 
-  it('and refuses questions about other tokens delays no deposit of ours', async () => {
+  it("and refuses requests about other tokens delays no deposit of the market's token", async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 700_000n)
     relay.fault('eth_getLogs', { kind: 'refuse' }, { only: (params) => Object(params)[0]?.address === undefined })

@@ -349,7 +349,7 @@ describe('money of calls that wallets pay', () => {
     await buyers.submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature)
     await turn()
     expect(await buyers.credit(buyer)).toBe(20_000)
-    // The facilitator verified it before it arrived.
+    // The facilitator verified the payment before it arrived.
     const verify = () => Promise.resolve({ isValid: true, payer: buyer.purse.address } as const)
     const facilitator = { ...calls.ctx.payments.facilitator, verify }
     const late = { ...calls.ctx, payments: { ...calls.ctx.payments, facilitator } }

@@ -56,7 +56,7 @@ type Lost = {
 
 type Told = Pick<Lost, 'rid' | 'account' | 'wallet'> & { readonly signed: Signed; readonly seller: string }
 
-/** The event of a call as the journal has it. */
+/** The event of a call, from the journal. */
 function tellEvent({ rid, account, wallet, seller, signed }: Told, hasClaim = true): string {
   const { payload, requirement } = signed
   const { scheme, network } = requirement
@@ -78,7 +78,7 @@ function tellEvent({ rid, account, wallet, seller, signed }: Told, hasClaim = tr
   )
 }
 
-/** A call whose claim and account the ledger lost, as the journal has it. */
+/** A call, from the journal, whose claim and account the ledger lost. */
 async function lost(
   scheme: Scheme,
   { hasClaim = true, signed: given }: { hasClaim?: boolean; signed?: Signed } = {},
@@ -90,15 +90,15 @@ async function lost(
   return { rid, account, event, wallet, signed }
 }
 
-/** A claim that stands, as the process that serves its call tells it again. */
+/** A standing claim, repeated by the process that serves its call. */
 function heldClaim({ rid, account, signed }: Pick<Told, 'rid' | 'account' | 'signed'>) {
   const { payload, requirement } = signed
   const kept = { amountMicro: String(PRICE), bodyDigest: 'cd'.repeat(32), payload, requirement, serveUntil: Date.now() }
   return HeldClaimSchema.parse({ rid, account, rail: `x402-${requirement.scheme}`, ...kept })
 }
 
-describe('a claim that stands when the ledger went back in time', () => {
-  it.each(['exact', 'upto'] as const)('is told again, and pays for no second call: %s', async (scheme) => {
+describe('a claim that survived a restore of the ledger', () => {
+  it.each(['exact', 'upto'] as const)('is repeated, and pays for no second call: %s', async (scheme) => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, scheme, PRICE)
     const [rid, account] = [ids.ulid(), ids.make('acc')]
@@ -124,7 +124,7 @@ describe('a claim that stands when the ledger went back in time', () => {
   })
 })
 
-/** A charge or a job's event of a wallet, which names an account that the ledger lost. */
+/** A charge or a job's event of a wallet, naming an account that the ledger lost. */
 const byWallet = (wallet: ChainWallet, text: string) =>
   JSON.stringify({ ...JSON.parse(text), rail: 'x402-exact', keyId: null, wallet: wallet.address.toLowerCase() })
 const post = (...events: string[]) => postBatch(world.ctx, { events, source: 'test' })
@@ -136,7 +136,7 @@ const payerOf = async (rid: string) => {
 describe('a call whose account the ledger lost', () => {
   const free = (account: string) => ({ rid: ids.ulid(), account, charge: 0, hold: Number(PRICE), sellerAccount: null })
 
-  it('is booked for the wallet when it cost nothing, with the account made again, once', async () => {
+  it('is booked for the wallet when it cost nothing, with a new account, once', async () => {
     const wallet = await chain.newWallet(RICH)
     const account = ids.make('acc')
     const [call, next] = [free(account), free(account)]
@@ -158,7 +158,7 @@ describe('a call whose account the ledger lost', () => {
     await world.release(other)
   })
 
-  it('is set aside where no wallet is named, beside others that are booked', async () => {
+  it('is set aside when its event names no wallet, beside others that are booked', async () => {
     const wallet = await chain.newWallet()
     const [byNobody, byCredit, good] = [free(ids.make('acc')), free(ids.make('acc')), free(ids.make('acc'))]
     const unnamed = JSON.stringify({ ...JSON.parse(byWallet(wallet, eventText(byNobody))), wallet: 'a wallet' })
@@ -173,7 +173,7 @@ describe('a call whose account the ledger lost', () => {
     expect(aside.map(({ reason }) => reason)).toEqual(['unknown_account', 'unknown_account'])
   })
 
-  it('ends its job for the account of now, though the end comes before the submit', async () => {
+  it('ends its job for the present account, though the end comes before the submit', async () => {
     const { rid, account, event, wallet } = await lost('exact')
     const { payment } = JSON.parse(event)
     const job = { rid, account, sellerAccount: world.seller, quote: Number(PRICE) }
@@ -204,7 +204,7 @@ describe('a claim that the ledger lost', () => {
   })
 
   it.each(['its charge', 'the claims that stand'] as const)(
-    'is told twice at once, by %s as well, and booked',
+    'that two processes repeat at once, also by %s, is booked once',
     async (by) => {
       const { rid, account, event, wallet, signed } = await lost('upto')
       const payer = wallet.address.toLowerCase()
@@ -212,7 +212,7 @@ describe('a claim that the ledger lost', () => {
       let telling: Promise<unknown>[] = []
       await transact(world.db, async (trx) => {
         await lockPayer(trx, payer)
-        // Both have found no claim, and one of them makes it first.
+        // Both processes have found no claim, and one of them creates it first.
         telling = [
           by === 'its charge' ? world.settle(rid, CHARGE, { event }) : keepClaims(world.ctx, [held]),
           world.settle(rid, CHARGE, { event }),
@@ -229,7 +229,7 @@ describe('a claim that the ledger lost', () => {
     },
   )
 
-  it('of a wallet that has another account since is told to whoever repeats it', async () => {
+  it('of a wallet that has another account since reports that account to every repeat', async () => {
     const { rid, account, event, wallet } = await lost('upto')
     const other = await world.claimed(await world.sign(wallet, 'upto', PRICE))
     expect((await world.row(other)).account).not.toBe(account)
@@ -239,7 +239,7 @@ describe('a claim that the ledger lost', () => {
     expect(await world.settle(rid, CHARGE, { event })).toMatchObject(settled)
     expect(await world.booked(rid)).toMatchObject({ account: (await world.row(other)).account, charge: CHARGE })
     expect(await world.db.selectFrom('usage_conflict').select('rid').where('rid', '=', rid).execute()).toEqual([])
-    // The heir of a dead process tells another charge, under the account of before as well.
+    // The heir of a dead process reports another charge, also under the former account.
     const heirs = eventText(
       { rid, account, sellerAccount: world.seller, charge: 5_000, hold: Number(PRICE) },
       { rail: 'x402-upto', keyId: null, wallet: wallet.address.toLowerCase() },
@@ -257,7 +257,7 @@ describe('a claim that the ledger lost', () => {
     await world.booked(rid)
   })
 
-  it('is not made again where another call has claimed the authorization since, and ends', async () => {
+  it('is not made again when another call has claimed the authorization since, and ends', async () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, 'exact', PRICE)
     await world.claimed(signed)
@@ -265,14 +265,14 @@ describe('a claim that the ledger lost', () => {
     expect(await world.settle(rid, CHARGE, { event })).toMatchObject({ state: 'failed', reason: 'claim_lost' })
   })
 
-  it('that the journal does not have ends with its event set aside', async () => {
+  it('that the journal lacks ends with its event set aside', async () => {
     const { rid, event } = await lost('upto', { hasClaim: false })
     expect(await world.settle(rid, CHARGE, { event })).toMatchObject({ state: 'failed', reason: 'claim_lost' })
     const rows = await world.db.selectFrom('usage_poison').select('reason').where('rid', '=', rid).execute()
     expect(rows).toEqual([{ reason: 'claim_lost' }])
   })
 
-  it('keeps others from their claim until the nodes have told what they had', async () => {
+  it('delays other claims of its payer until the nodes have reported theirs', async () => {
     await world.gate.stopRebuilder()
     await world.gate.ledger.markRestored(Date.now())
     const wallet = await chain.newWallet(RICH)
@@ -283,7 +283,7 @@ describe('a claim that the ledger lost', () => {
   })
 })
 
-describe('a payment that came, and whose claim the ledger lost', () => {
+describe('an arrived payment whose claim the ledger lost', () => {
   const KEY: Hex = `0x${'43'.repeat(32)}`
   const WAIT_MS = 30_000
   let treasury: PayoutWorld
@@ -318,7 +318,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     return { seller, ...paidCalls({ ...treasury.ctx, payments }, chain, seller) }
   }
 
-  /** A call that was paid for and settled, of which the ledger went back to before. Its transfer was read again. */
+  /** A paid and settled call that a restored ledger lacks. Its transfer was read again. */
   async function settledAndLost(scheme: Scheme, { by = treasury.ctx, isKnown = true } = {}) {
     const calls = await calling()
     const buyers = depositing(treasury)
@@ -331,7 +331,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     const { account } = await calls.row(rid)
     const event = tellEvent({ rid, account, wallet: purse, signed, seller: calls.seller })
     const { transaction } = await calls.settle(rid, CHARGE, { event })
-    if (transaction === null) throw new Error('not settled')
+    if (transaction === null) throw new Error('the call is not settled')
     await calls.booked(rid)
     await untilBeat()
     await restore()
@@ -349,7 +349,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     return moveOf(transaction)
   }
 
-  it('by upto is nobody’s credit until its journal tells, and is booked once', async () => {
+  it('by upto is nobody’s credit until its journal reports it, and is booked once', async () => {
     const { calls, rid, event, transaction, credit } = await settledAndLost('upto')
     expect(await moveOf(transaction)).toMatchObject({ kind: 'unknown', reason: 'unknown_payment', amount: CHARGE })
     expect(await credit()).toBe(0)
@@ -359,7 +359,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     expect(await credit()).toBe(0)
   })
 
-  /** A process whose facilitator offers nothing, because its key is out of gas money. */
+  /** A process whose facilitator offers no payments, because its key has no money for gas. */
   const poor = async () => {
     const { payments, ...rest } = treasury.process()
     if (payments === null) throw new Error('no payments')
@@ -367,7 +367,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     return { ...rest, payments: { ...payments, facilitator: { ...payments.facilitator, supported } } }
   }
 
-  it('by upto is told by our key, though it has no gas money left', async () => {
+  it("by upto is recognised by the market's key, though the key has no money for gas", async () => {
     const { calls, rid, event, transaction, credit } = await settledAndLost('upto', {
       by: await poor(),
     })
@@ -384,7 +384,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
   ])(
     'by upto that was credited all the same, known %s, is not booked again: its call is charged to the credit',
     async (_, isOld) => {
-      // Nobody here knows the settlement key.
+      // No process here knows the settlement key.
       const other = treasury.process({ FACILITATOR_PRIVATE_KEY: `0x${'44'.repeat(32)}` })
       const { calls, rid, event, transaction, credit } = await settledAndLost('upto', { by: other })
       expect(await moveOf(transaction)).toMatchObject({ kind: 'deposit', permitNonce: expect.any(String) })
@@ -410,7 +410,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     expect(await credit()).toBe(Number(PRICE - CHARGE))
   })
 
-  it('is an account’s by an operator, unless its claim has been made again', async () => {
+  it('is assigned to an account by an operator, unless its claim has been made again', async () => {
     const operator = { kind: 'operator', keyId: null, source: 'test' } as const
     const assign = (transaction: string, account: string) => {
       const change: RunCtx['change'] = (run) => transact(treasury.db, run)

@@ -31,12 +31,12 @@ import { until } from '#test/support/run/until.ts'
 
 const WAIT_MS = 30_000
 const PAID = 5_000_000
-/** Sellers whose names are more than one turn tries. */
+/** More sellers than one turn tries. */
 const MANY = 2_500
 
 let chain: OwnChain
 let world: PayoutWorld
-// The clock of a chain that was put on stays there, so each test has a chain of its own.
+// The clock of a chain cannot be set back, so each test has a chain of its own.
 beforeEach(async () => {
   chain = await startChain()
   world = await startPayouts(chain)
@@ -54,7 +54,7 @@ const purse = () => purseOf(requireMoves(world.ctx))
 const departures = () => listMoves(world.db, purse(), { kind: undefined, direction: 'out' }, 50)
 const change: RunCtx['change'] = (run) => transact(world.db, run)
 const runCtx = () => ({ ...world.ctx, change }) as RunCtx
-/** Lets the chain's clock run past every signature. */
+/** Moves the chain's clock past the end of every signature. */
 const outlast = () =>
   callChain(chain.rpcUrl, [
     ['evm_increaseTime', [700]],
@@ -68,13 +68,13 @@ async function untilBeat(): Promise<void> {
   const { beat } = await record()
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
 }
-/** Puts the record of the step back so many minutes into the past. */
+/** Moves the record of the restore so many minutes into the past. */
 const age = (minutes: number) =>
   sql`update money_epoch set held_at = held_at - ${minutes} * interval '1 minute', raised_at = raised_at
     - ${minutes} * interval '1 minute', restored_at = restored_at - ${minutes} * interval '1 minute',
     joined_at = joined_at - ${minutes} * interval '1 minute'`.execute(world.db)
 
-/** Sellers of whom nothing but their accounts is known. */
+/** Sellers of whom only their accounts are known. */
 async function addSellers(count: number): Promise<readonly `acc_${string}`[]> {
   const accounts = Array.from({ length: count }, () => ids.make('acc'))
   await transact(world.db, async (trx) => {
@@ -83,7 +83,7 @@ async function addSellers(count: number): Promise<readonly `acc_${string}`[]> {
   return accounts
 }
 
-/** Lets the treasury's key pay by a nonce, as a ledger did that is gone. */
+/** Pays with the treasury's key under a nonce, like a ledger that is lost. */
 async function leave(nonce: `0x${string}`, amount: bigint, to?: ChainWallet): Promise<string> {
   const { treasury } = world.ctx
   if (treasury === null) throw new Error('no treasury')
@@ -101,8 +101,8 @@ async function leave(nonce: `0x${string}`, amount: bigint, to?: ChainWallet): Pr
 
 const RANDOM = `0x${'5a'.repeat(32)}` as const
 
-describe('a departure that no row names', () => {
-  it('costs no turn more than so many names, and is nobody’s once all were tried', async () => {
+describe('a departure without a row', () => {
+  it('is compared with a limited number of sellers per turn, and belongs to none once all were tried', async () => {
     await addSellers(MANY)
     await untilJoined()
     await leave(RANDOM, 1_000n)
@@ -118,7 +118,7 @@ describe('a departure that no row names', () => {
     expect(turns.length).toBeGreaterThan(2)
     const tried = turns.reduce((sum, names) => sum + names, 0)
     expect(tried).toBeGreaterThanOrEqual(5 * MANY)
-    // No place is searched twice.
+    // No seller is tried twice.
     expect(tried).toBeLessThan(5 * MANY + 2_000)
     const budget = newNameBudget()
     await takeMoves(reading(), budget)
@@ -138,14 +138,14 @@ describe('a departure that no row names', () => {
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     await untilJoined()
     await age(20)
-    await until('it is found', WAIT_MS, async () => {
+    await until('the departure is found', WAIT_MS, async () => {
       await takeMoves(reading())
       return (await departures())[0]?.kind === 'payout'
     })
     expect(await balanceOf(world.db, seller)).toBe(0)
   })
 
-  it('is found though a later one of its seller was found before', async () => {
+  it('is found although a later one of its seller was found before', async () => {
     const seller = await world.seller(3_000)
     await untilJoined()
     const recipient = seller.purse.address.toLowerCase()
@@ -165,10 +165,10 @@ describe('a departure that no row names', () => {
     await outlast()
   })
 
-  it('is made of what was earned for its recipient, and leaves what others are paid', async () => {
+  it('is booked from the earnings of its recipient, and leaves the payouts of others', async () => {
     const elsewhere = (await chain.newWallet()).address
     const seller = await world.seller(PAID)
-    // The id comes before that of the other offer.
+    // The id precedes that of the other offer.
     const other = `ofr_00${seller.id.slice(6)}`
     await insertOffer(world.db, seller, elsewhere.toLowerCase(), other)
     await world.earn(seller, 2_000_000, other)
@@ -181,7 +181,7 @@ describe('a departure that no row names', () => {
     await restore()
     await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await outlast()
-    await until('money may leave', WAIT_MS, async () => {
+    await until('payouts are possible', WAIT_MS, async () => {
       await takeDeposits(world.ctx)
       await liftWhenWhole(world.ctx)
       return (await record()).heldAt === undefined
@@ -196,14 +196,14 @@ describe('a departure that no row names', () => {
 })
 
 describe('a departure of a lost account', () => {
-  it('is booked by an operator as a payout of the account that its seller has now, and the hold ends', async () => {
+  it("is booked by an operator as a payout of its seller's present account, and the hold ends", async () => {
     const seller = await world.seller(0)
     const lost = ids.make('acc')
     await untilJoined()
     const recipient = seller.purse.address.toLowerCase()
     const transaction = await leave(nonceOfTransfer({ seller: lost, recipient, number: 1n }), 1_000n, seller.purse)
     await outlast()
-    await until('it is nobody’s', WAIT_MS, async () => {
+    await until('the departure belongs to nobody', WAIT_MS, async () => {
       await takeDeposits(world.ctx)
       await liftWhenWhole(world.ctx)
       return (await findWait(world.ctx, await record())) === 'transfers'
@@ -219,7 +219,7 @@ describe('a departure of a lost account', () => {
       [{ account: seller.buyerAccount }, 'not_found'],
       [{ account: undefined, wallet: `0x${'9'.repeat(40)}` }, 'not_found'],
       [{ treasury: `0x${'8'.repeat(40)}` }, 'not_found'],
-      // The seller may have its earnings again.
+      // The seller may get its earnings back.
       [{}, 'conflict'],
     ]
     for (const [input, code] of refusals) await expect(assign(input)).rejects.toMatchObject({ code })
@@ -234,7 +234,7 @@ describe('a departure of a lost account', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 1_000 })
     expect(await balanceOf(world.db, PLATFORM_ACCOUNTS.shortfall)).toBe(-1_000)
     expect((await departures())[0]).toMatchObject({ kind: 'payout', ref: (await world.payouts(seller))[0]?.id })
-    await until('money may leave', WAIT_MS, async () => {
+    await until('payouts are possible', WAIT_MS, async () => {
       await takeDeposits(world.ctx)
       await liftWhenWhole(world.ctx)
       return (await record()).heldAt === undefined

@@ -34,7 +34,7 @@ const GRANT = 300_000
 
 let chain: OwnChain
 let world: PayoutWorld
-// The clock of a chain that was put on stays there, so each test has a chain of its own.
+// The clock of a chain cannot be set back, so each test has a chain of its own.
 beforeEach(async () => {
   chain = await startChain()
   world = await startPayouts(chain, { ALLOWANCE_LINE_MICRO: '10000000' })
@@ -48,18 +48,18 @@ afterEach(async () => {
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 const record = () => world.gate.ledger.readEpoch()
-/** Waits until the gate knows beats that a copy of now will not have. */
+/** Waits until the gate knows beats that a copy made now lacks. */
 async function untilBeat(): Promise<void> {
   const { beat } = await record()
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
 }
-/** Lets the chain's clock run past every signature. */
+/** Moves the chain's clock past the end of every signature. */
 const outlast = () =>
   callChain(chain.rpcUrl, [
     ['evm_increaseTime', [700]],
     ['evm_mine', []],
   ])
-/** Runs a turn of everything that lets money leave. */
+/** Runs a turn of every worker that lets money leave. */
 async function turn(): Promise<void> {
   await drainBalances(world.ctx, { isForced: true })
   await moveTransfers(world.ctx)
@@ -67,7 +67,7 @@ async function turn(): Promise<void> {
   await liftWhenWhole(world.ctx)
 }
 async function untilLifted(): Promise<void> {
-  await until('money may leave', WAIT_MS, async () => {
+  await until('payouts are possible', WAIT_MS, async () => {
     await turn()
     return (await record()).heldAt === undefined
   })
@@ -77,7 +77,7 @@ const pay = async () => {
   await world.settle()
 }
 
-/** Plans the draws that are due and approves them, and sends none. */
+/** Plans and approves the due draws, and sends none. */
 async function approveDraws({ ctx }: ReturnType<typeof allowing>): Promise<void> {
   const found = withAllowances(ctx)
   if (found === undefined) throw new Error('no allowances')
@@ -87,11 +87,11 @@ async function approveDraws({ ctx }: ReturnType<typeof allowing>): Promise<void>
   expect(await sendDraws({ ...found, treasury })).toBe(0)
 }
 
-describe('a ledger that went back in time', () => {
+describe('payouts, draws and deposits of a restored ledger', () => {
   it.each([
     ['all of it', 0n, 2_000_000n, 2_000_000],
     ['a part of it', 1_000_000n, 2_000_000n, 2_500_000],
-  ])('gives the platform back what it paid for a lost deposit: %s', async (_what, kept, lost, spent) => {
+  ])('repay the platform its cost for a lost deposit: %s', async (_what, kept, lost, spent) => {
     const buyers = depositing(world)
     const buyer = await buyers.depositor(20_000_000n)
     const seller = await world.seller(0)
@@ -129,7 +129,7 @@ describe('a ledger that went back in time', () => {
     expect(await stoodIn()).toBe(Number(kept) - spent - GRANT)
     await untilCredit(rest)
     expect(await stoodIn()).toBe(-GRANT)
-    // A deposit that comes later is the buyer's alone.
+    // A later deposit is the buyer's alone.
     await buyers.transfer(buyer.purse, 700_000n)
     await untilCredit(rest + 700_000)
     for (const { tx, amount } of await listShortfall(world.db, 10))
@@ -141,23 +141,26 @@ describe('a ledger that went back in time', () => {
   it.each([
     ['had not planned', () => Promise.resolve()],
     ['had approved, and not sent', approveDraws],
-  ] as const)('takes nothing from wallets twice that it %s', async (_what, prepare) => {
+  ] as const)('include no second draw of an amount that the lost ledger %s', async (_what, prepare) => {
     const lines = allowing(world)
     const buyer = await lines.payer(20_000_000n, 20_000_000n)
     await lines.spend(buyer, 3_000_000)
     await prepare(lines)
     await untilBeat()
     const restore = await world.gate.backUpLedger()
-    await lines.untilTurned('it is drawn', async () => (await chain.usdcBalance(buyer.purse.address)) === 17_000_000n)
+    await lines.untilTurned(
+      'the amount is drawn',
+      async () => (await chain.usdcBalance(buyer.purse.address)) === 17_000_000n,
+    )
     await untilBeat()
     await restore()
     for (let number = 0; number < 3; number++) await lines.turn()
     await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await lines.turn()
-    // A transfer that was signed before may still leave, so the chain is awaited.
+    // A transfer that was signed before may still leave, so the worker waits for the chain.
     expect(await findWait(world.ctx, await record())).toBe('chain')
     await outlast()
-    await until('money may leave', WAIT_MS, async () => {
+    await until('payouts are possible', WAIT_MS, async () => {
       await lines.turn()
       await liftWhenWhole(world.ctx)
       return (await record()).heldAt === undefined
@@ -166,7 +169,7 @@ describe('a ledger that went back in time', () => {
     expect(await chain.usdcBalance(buyer.purse.address)).toBe(17_000_000n)
   })
 
-  it('pays nobody again, and has the payouts that left in its books before money may leave', async () => {
+  it('pay nobody twice: the lost payouts are booked before payouts are possible', async () => {
     const [paid, other] = [await world.seller(PAID), await world.seller(0)]
     await untilBeat()
     const restore = await world.gate.backUpLedger()
@@ -192,7 +195,7 @@ describe('a ledger that went back in time', () => {
     expect((await world.payouts(paid)).map(({ number }) => number)).toEqual([2n, 1n])
   })
 
-  it('ends payouts that had only been planned, and finds sweeps', async () => {
+  it('include an end for payouts that were only planned, and the lost sweeps', async () => {
     const cold = (await chain.newWallet()).address
     const swept = world.process({ TREASURY_COLD_ADDRESS: cold, TREASURY_CEILING_MICRO: '9000000000' })
     const seller = await world.seller(PAID)
@@ -205,7 +208,7 @@ describe('a ledger that went back in time', () => {
     await untilBeat()
     await restore()
     await outlast()
-    await until('money may leave', WAIT_MS, async () => {
+    await until('payouts are possible', WAIT_MS, async () => {
       await moveTransfers(swept)
       await takeDeposits(swept)
       await liftWhenWhole(swept)
@@ -216,7 +219,7 @@ describe('a ledger that went back in time', () => {
     expect(await chain.usdcBalance(cold)).toBe(gone)
   })
 
-  it('that nobody notices signs a payout of the same name, and finds that it has left', async () => {
+  it('without a noticed restore sign a payout under a used name, and find the first one', async () => {
     const seller = await world.seller(PAID)
     const restore = await world.gate.backUpLedger()
     await pay()
@@ -226,7 +229,7 @@ describe('a ledger that went back in time', () => {
     await world.earn(seller, 1_000_000)
     const other = await world.seller(PAID)
     await drainBalances(world.ctx, { isForced: true })
-    // The signer asks the chain, and waits for no reader of final blocks.
+    // The signer reads the chain, and does not wait for the reader of final blocks.
     await moveTransfers(world.ctx)
     expect((await record()).heldAt).toBeTypeOf('number')
     expect(await world.payouts(other)).toMatchObject([{ state: 'scheduled', signature: null }])
@@ -239,7 +242,7 @@ describe('a ledger that went back in time', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID + 1_000_000 })
   })
 
-  it('takes a payout that left from one that waits only in the books, and covers nothing', async () => {
+  it('match a lost payout with one that is only planned, and need no cover', async () => {
     const seller = await world.seller(PAID)
     await drainBalances(world.ctx, { isForced: true })
     await untilBeat()
@@ -262,7 +265,7 @@ describe('a ledger that went back in time', () => {
     expect(await balanceOf(world.db, PLATFORM_ACCOUNTS.shortfall)).toBe(0)
   })
 
-  it('covers a payout whose earnings did not come back only after every lost signature has run out', async () => {
+  it('include the cover of a payout with lost earnings, only after every lost signature has expired', async () => {
     const seller = await world.seller(0)
     await untilBeat()
     const restore = await world.gate.backUpLedger()
@@ -279,10 +282,10 @@ describe('a ledger that went back in time', () => {
     const patient = world.process({ PAYOUT_VALID_SECONDS: '3600' })
     await takeDeposits(patient)
     expect(await world.payouts(seller)).toEqual([])
-    // Signatures of ten minutes have run out, and a transfer of the blocks is in no books yet.
+    // Signatures of ten minutes have expired, and a transfer in the blocks is not booked yet.
     expect(await findWait(world.ctx, await record())).toBe('transfers')
     await age(50)
-    // A payment of before may still bring the seller's earnings.
+    // An earlier payment may still bring the seller's earnings.
     const rid = await storePaidCall({ plane: world.ctx })
     await sql`update chain_payment set claimed_at = now() - interval '2 hours' where rid = ${rid}`.execute(world.db)
     await takeDeposits(patient)
@@ -294,7 +297,7 @@ describe('a ledger that went back in time', () => {
     await untilLifted()
   })
 
-  it('that nobody has noticed yet is noticed by whoever plans first, and nothing is planned', async () => {
+  it('wait for a restore that the first planner notices', async () => {
     const seller = await world.seller(PAID)
     await untilBeat()
     const restore = await world.gate.backUpLedger()
@@ -310,7 +313,7 @@ describe('a ledger that went back in time', () => {
     await untilLifted()
   })
 
-  it('waits for the journals first, however far the chain was read', async () => {
+  it('wait for the journals first, however far the chain is read', async () => {
     await world.gate.stopRebuilder()
     await world.gate.ledger.markRestored(Date.now())
     await outlast()
@@ -322,14 +325,14 @@ describe('a ledger that went back in time', () => {
     await untilLifted()
   })
 
-  it('is held by the statement that records it', async () => {
+  it('are held by the statement that records the restore', async () => {
     await world.gate.ledger.markRestored(Date.now())
     expect(await world.gate.ledger.readStanding(undefined)).toBe('joining')
     await outlast()
     await untilLifted()
   })
 
-  it('is lifted though a block comes after each that is read, and though a stranger’s transfer is not looked at', async () => {
+  it('continue though a new block follows each one that is read, and though a stranger’s transfer is unchecked', async () => {
     await world.gate.ledger.markRestored(Date.now())
     await outlast()
     await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
@@ -337,7 +340,7 @@ describe('a ledger that went back in time', () => {
     const raw = await depositing(world).rawTransfer(stranger, 1n)
     await chain.send(raw)
     await chain.mine()
-    await until('it is read', WAIT_MS, async () => {
+    await until('the transfer is read', WAIT_MS, async () => {
       await takeDeposits(world.ctx)
       const { numAffectedRows } =
         await sql`update treasury_move set kind = 'new', reason = null where kind = 'unknown'`.execute(world.db)

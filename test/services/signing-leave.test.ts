@@ -21,7 +21,7 @@ import { until } from '#test/support/run/until.ts'
 const WAIT_MS = 30_000
 const PRICE = 20_000n
 
-// The clock of a chain that was put on stays there, so each test has a chain of its own.
+// The clock of a chain cannot be set back, so each test has a chain of its own.
 let stage: DepositWorld
 beforeEach(async () => {
   stage = await startDeposits({ ALLOWANCE_LINE_MICRO: '10000000' })
@@ -30,7 +30,7 @@ afterEach(() => stage.stop())
 
 const record = () => stage.world.gate.ledger.readEpoch()
 const markRestored = () => stage.world.gate.ledger.markRestored(Date.now())
-/** The references of the transactions that are stored. */
+/** The references of the stored transactions. */
 const signed = async () =>
   (await sql<{ ref: string }>`select ref from chain_transaction order by signed_at`.execute(stage.world.db)).rows.map(
     ({ ref }) => ref,
@@ -40,14 +40,14 @@ const untilLifted = async () => {
     ['evm_increaseTime', [700]],
     ['evm_mine', []],
   ])
-  await until('money may leave', WAIT_MS, async () => {
+  await until('payouts are possible', WAIT_MS, async () => {
     await takeDeposits(stage.world.ctx)
     await liftWhenWhole(stage.world.ctx)
     return (await record()).heldAt === undefined
   })
 }
 
-/** The context of a worker that learns of a restore just before it signs: it has leave, and nothing is stored. */
+/** The context of a worker that learns of a restore just before it signs: it has permission, and nothing is stored. */
 function marked<Context extends TreasuryWorldCtx>(ctx: Context, mark: () => Promise<unknown> = markRestored): Context {
   const { treasury } = ctx
   if (treasury === null) throw new Error('no treasury')
@@ -71,10 +71,10 @@ const linesOf = (ctx: Parameters<typeof withAllowances>[0] & TreasuryWorldCtx) =
   return found
 }
 
-/** A purpose of signatures, with the work that leads to one and the money that moves by it. */
+/** A purpose of signatures, with the work before the signature and the money that moves by it. */
 type Work = {
   readonly ref: string
-  /** Prepares all but the signature. Returns the work, and the sum that has moved. */
+  /** Prepares all steps before the signature. Returns the work, and the moved sum. */
   begin(): Promise<{ run(ctx: TreasuryWorldCtx): Promise<unknown>; moved(): Promise<bigint> }>
   readonly amount: bigint
 }
@@ -128,7 +128,7 @@ const WORK = {
   },
 } satisfies Readonly<Record<string, Work>>
 
-describe('a step back that is recorded between the leave and the signature', () => {
+describe('a restore that is recorded between the permission and the signature', () => {
   it.each(Object.entries<Work>(WORK))('stops the transaction of a %s', async (_name, { ref, begin, amount }) => {
     const { run, moved } = await begin()
     const isIts = (one: string) => one.startsWith(ref)
@@ -138,7 +138,7 @@ describe('a step back that is recorded between the leave and the signature', () 
     expect(await moved()).toBe(0n)
     await untilLifted()
     if (ref === 'draw ') await tendLines(linesOf(stage.world.ctx))
-    await until('it is done once', WAIT_MS, async () => {
+    await until('the work is done once', WAIT_MS, async () => {
       await run(stage.world.ctx)
       return (await signed()).filter(isIts).length === before.length + 1 && (await moved()) === amount
     })
@@ -153,7 +153,7 @@ describe('a step back that is recorded between the leave and the signature', () 
     expect((await signed()).filter((one) => one.startsWith('draw '))).toEqual([])
   })
 
-  it('stops the settlement of a payment, which comes about by the next leave', async () => {
+  it('stops the settlement of a payment, which is made with the next permission', async () => {
     const paying = await stage.buyers.paying()
     const wallet = await stage.chain.newWallet({ usdc: 1_000_000n })
     const rid = await paying.claimed(await paying.sign(wallet, 'upto', PRICE))
@@ -175,7 +175,7 @@ describe('a step back that is recorded between the leave and the signature', () 
     expect(await signed()).toEqual([])
     expect(await paying.row(rid)).toMatchObject({ state: 'due', transaction: null })
     // Money that wallets signed for is taken while the hold of departures lasts.
-    await until('it is settled', WAIT_MS, async () => (await paying.settle(rid, 7_000n)).state === 'settled')
+    await until('the payment is settled', WAIT_MS, async () => (await paying.settle(rid, 7_000n)).state === 'settled')
     expect(await stage.chain.usdcBalance(wallet.address)).toBe(993_000n)
     await untilLifted()
     await paying.booked(rid)
@@ -191,7 +191,7 @@ describe('a step back that is recorded between the leave and the signature', () 
     if (treasury === null) throw new Error('no treasury')
     const { run } = await WORK.payout.begin()
     await stage.chain.mining('off')
-    await until('it is sent', WAIT_MS, async () => {
+    await until('the transaction is sent', WAIT_MS, async () => {
       await run(ctx)
       return (await signed()).some((one) => one.startsWith('transfers '))
     })
@@ -204,7 +204,7 @@ describe('a step back that is recorded between the leave and the signature', () 
       )
     }
     const before = await signed()
-    await until('it asks for leave', WAIT_MS, async () => {
+    await until('the worker asks for permission', WAIT_MS, async () => {
       let isAsked = false
       await treasury.sender
         .sendAgain(async () => {
@@ -217,7 +217,7 @@ describe('a step back that is recorded between the leave and the signature', () 
       return isAsked
     })
     expect(await signed()).toEqual(before)
-    // Without leave nothing is signed either.
+    // Without permission nothing is signed either.
     expect(await askForLeave(ctx)).toBeUndefined()
     await treasury.sender.sendAgain(() => askForLeave(ctx))
     expect(await signed()).toEqual(before)
@@ -227,7 +227,7 @@ describe('a step back that is recorded between the leave and the signature', () 
     await takeDeposits(ctx)
   })
 
-  it('is no reason to wait for what wallets signed, which may run out before the nodes have told', async () => {
+  it('does not delay payments that wallets signed, which may expire before the nodes have reported', async () => {
     await stage.world.gate.stopRebuilder()
     await markRestored()
     expect(await askToTake(stage.world.ctx)).toMatchObject({ way: 'in' })

@@ -31,7 +31,7 @@ const SignedSchema = z.union([
 
 /**
  * The EIP-2612 permit for Permit2 that a payer without an allowance adds, in the form of x402's extension. A payer
- * without a permit sends back the offer's text for it.
+ * without a permit returns the extension of the 402 unchanged.
  */
 const PermitSchema = z.object({
   eip2612GasSponsoring: z.object({
@@ -74,7 +74,7 @@ export type ReadPayment = {
   readonly validUntil: Date
   /** True for a signature in the form of a plain key. A contract checks any other. */
   readonly isOfKey: boolean
-  /** Permit2 takes it from the payer's allowance. */
+  /** True when Permit2 takes the amount from the payer's allowance. */
   readonly isFromAllowance: boolean
   /** The nonce of its EIP-2612 permit; undefined where it has none. */
   readonly permitNonce: bigint | undefined

@@ -54,7 +54,7 @@ export function contentsOf(
   }
 }
 
-/** The turns, without the user's empty ones, and with the model's joined that follow one another. */
+/** The turns, without the user's empty ones. Successive turns of the model are joined. */
 function wholeTurns(turns: readonly ConversationTurn[]): readonly ConversationTurn[] {
   const whole: ConversationTurn[] = []
   for (const turn of turns) {
@@ -82,7 +82,7 @@ function signatureText(signature: string | undefined): string {
 }
 
 /**
- * Results of calls come first, in the order of the calls, because models that give their calls no ids match them by it.
+ * Results come first, in the order of their calls, because models whose calls have no ids match results by their order.
  * The pictures of results follow, with the user's own parts.
  */
 function userParts(parts: readonly UserPart[], calls: Calls): string {
@@ -130,7 +130,7 @@ export function isUntyped(part: UserPart | AssistantPart): boolean {
   return part.kind === 'image' && part.source.kind === 'url' && typeIn(part.source.url) === undefined
 }
 
-/** The media type that the end of an address's path tells: a query may hold anything. */
+/** The media type by the file extension in a URL's path. A query does not count. */
 export function typeIn(url: string): string | undefined {
   const [path = ''] = url.split(/[?#]/, 1)
   const ending = /\.([a-z]{3,4})$/i.exec(path)?.[1]
@@ -146,11 +146,11 @@ function resultPart({ callId, parts, isError }: ToolResultPart, { names }: Calls
   return `{"functionResponse":{"id":${JSON.stringify(callId)},"name":${JSON.stringify(name)},"response":${response}}}`
 }
 
-/** An answer of the model. Thoughts stay behind: their maker wants their signatures alone. */
+/** An answer of the model. Thoughts are left out, because their maker only needs their signatures. */
 function modelParts(parts: readonly AssistantPart[], calls: Calls, mustSign: boolean): string {
   const signature = textSignatureIn(parts)
   const lastText = parts.findLastIndex((part) => part.kind === 'text' && part.text !== '')
-  // The signature of a text that never came belongs to the first call.
+  // The signature of an empty text belongs to the first call.
   let spare = lastText < 0 ? signature : undefined
   if (mustSign) spare ??= UNSIGNED
   return joinedTexts(

@@ -53,7 +53,7 @@ export const UNITS: Readonly<Record<string, Unit>> = {
   milliseconds4k: media('seconds_4k', 'A second of 4K', SECOND),
 }
 
-/** A whole number with a decimal point so many places from its end, without noughts behind it. */
+/** A whole number divided by a power of ten, as decimal text without trailing zeros. */
 export function withPoint(digits: string, places: number): string {
   const padded = digits.padStart(places + 1, '0')
   const [whole, rest] = [padded.slice(0, -places), padded.slice(-places).replace(/0+$/, '')]

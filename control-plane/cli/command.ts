@@ -62,10 +62,10 @@ export function describeCommand(row: CommandRow): Command {
   return { ...command, ...words, summary: `${summary}.` }
 }
 
-/** Words in front of other words, with their subject. */
+/** A group of commands: the first word of their names, and a sentence about them. */
 export type CommandGroup = { readonly name: string; readonly summary: string }
 
-/** A heading of the help, with the words that it stands over. */
+/** A section of the help: a heading, and the words of the commands below it. */
 export type CommandSection = {
   /** The name of the group whose help it is. Empty for that of the program. */
   readonly of: string

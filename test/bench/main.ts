@@ -1,18 +1,18 @@
 /**
- * `npm run bench`: runs the data plane on one core and everything else on the other, and prints one table. Every figure
- * of the data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run.
- * The worker is stopped while the data plane is loaded, unless a row says otherwise. Posting is measured by itself, and
- * on two cores it would take the load generator's.
- * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists
- * refusals.
- * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,probe,open,selection,pricing,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
- * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
- * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets,
- * `treasury`, which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and
- * `forwarded`, calls on lent keys, `refused`, the processor time of a refused byte at both planes, and `dashboard`, the
- * web page in a browser on a market of that size, for seven minutes.
- * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
+ * `npm run bench`: runs the data plane on one core and everything else on the other, and prints one table. Beside every
+ * figure of the data plane is the figure of a bare Fastify and undici pass-through of the same bytes in the same run.
+ * The worker is stopped while the data plane is loaded, unless a row says otherwise. Posting is measured by itself,
+ * because on two cores it would take the load generator's. wrk drives the closed loops, or autocannon where there is no
+ * wrk. The table names the driver, and lists refusals.
+ *
+ * `-- --seconds 10` sets the length of each load. `-- --profile DIR` writes a CPU profile of the data plane there.
+ * `-- --streams 2000 --stream-seconds 60` sets the number and the length of open streams. `-- --only whole,streamed`
+ * selects rows by name; without it, the rows in the default of `only` below run. Other rows run only when named:
+ * - `figures`, `sellers`, `buyers`, `graphql`: reads of a market of 100,000 offers and a million calls.
+ * - `dashboard`: the web page in a browser on a market of that size, for seven minutes.
+ * - `payments`: wallets on chains of their own. `lines`: keys whose accounts pay from wallets.
+ * - `treasury`: payouts and the reconciliation. `jobs`: ten thousand open jobs. `artifacts`: large files of jobs.
+ * - `forwarded`: calls on lent keys. `refused`: the processor time of a refused byte at both planes.
  */
 import { parseArgs } from 'node:util'
 import { startNetwork } from '#test/support/market/network.ts'

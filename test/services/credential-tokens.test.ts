@@ -264,7 +264,7 @@ describe('an offer under a service account', () => {
     market.advance(20 * MINUTE)
     const before = [await calledWith(id), await calledWith(otherId)]
     expect(before.map((token) => token?.split('.')[2])).toEqual([markOf(EMAIL), markOf(other)])
-    // Only one of the two is due, also where the seller of the other lists once more.
+    // Only the first token is due, although the second seller lists again.
     const second = await listOffer(market, bob.seller, { ...AT, model: 'gpt-test', apiKey })
     expect([await calledWith(id), await calledWith(otherId)]).toEqual(before)
     expect(await turn()).toBe(1)

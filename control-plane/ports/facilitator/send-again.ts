@@ -8,7 +8,7 @@ import type { SignedTransaction } from './transaction-store.ts'
 
 const PLAIN_GAS = 21_000n
 const MAX_AGAIN = 100
-/** A transaction that is the next one for so long has too low a fee. */
+/** Time for which the transaction with the next nonce may wait. After that its fee counts as too low. */
 const BUMP_AFTER_MS = 30 * SECOND
 /** Most transactions with one nonce. Each pays an eighth more than the one before, as nodes require. */
 const MAX_BUMPS = 10

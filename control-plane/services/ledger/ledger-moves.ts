@@ -14,7 +14,7 @@ import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from '
 import type { LedgerMoveCtx, Move } from './ledger-debits.ts'
 import { bookDebit } from './ledger-debits.ts'
 
-/** The fields that name an account. A wallet stands for its buyer account. */
+/** The fields that name an account. A wallet means its buyer account. */
 export const PartyFields = {
   wallet: Wallet.optional(),
   account: z

@@ -93,8 +93,7 @@ const Envelope = z.object({
 
 /**
  * Reads a payment header: base64 of the JSON of a payment payload, version 2, or of the older envelope with `scheme`
- * and
- * `network` at its top.
+ * and `network` at its top.
  */
 export function readPaymentHeader(header: string): ReadHeader {
   if (header.length > MAX_HEADER_CHARS || !BASE64.test(header)) return { reason: 'invalid_payload' }

@@ -50,8 +50,8 @@ export type JournalReplay = {
   /** Inheritances whose captures are in this journal and that this rail has not crossed off. */
   inherited(): readonly Inheritance[]
   /**
-   * Makes captures of all rails unposted again that were posted after the instant to which the ledger went back, once
-   * for each restore. Rejects when the disk refuses writes.
+   * Marks the captures of all rails since the time of a restored ledger as unposted again, once for each restore.
+   * Rejects when the disk refuses writes.
    */
   recapture(restore: LedgerRestore): Promise<void>
   /** The number of recaptures; see {@link JournalReplay.recapture}. */

@@ -56,7 +56,7 @@ const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> 
   max_price: priceTest('input', (price, bound) => price <= bound),
   min_output_price: priceTest('output', (price, bound) => price >= bound),
   max_output_price: priceTest('output', (price, bound) => price <= bound),
-  // Promises about sellers that nobody makes here: no model has them.
+  // Promises that no seller of this market makes, so no model has them.
   zdr: (value) => () => value !== 'true',
   distillable: (value) => () => value !== 'true',
   region: () => () => false,

@@ -2,15 +2,14 @@ import type { Time } from '#shared/clock.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 
 /**
- * Turns pause from so many operations a millisecond on. That is some four thousand calls a second, near the limit of
- * one core.
+ * Operations per millisecond from which turns pause: about four thousand calls per second, near the limit of one core.
  */
 const BUSY_PER_MS = 8
 /** Milliseconds over which operations are counted. One burst does not make a process busy. */
 const WINDOW_MS = 50
 /** A busy process fills a batch in these milliseconds. */
 const REST_MS = MAX_BATCH / BUSY_PER_MS
-/** A shorter tick of the event loop, in milliseconds, had nothing to do. */
+/** Milliseconds below which a tick of the event loop had no work. */
 const DRY_MS = 0.03
 
 /**

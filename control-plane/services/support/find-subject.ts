@@ -17,7 +17,7 @@ import { shownPartOf } from '#shared/api-key.ts'
 import { isId, parseAnswerId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
 
-/** Most lines of an answer. A longer beginning of a name leaves fewer. */
+/** Most lines of an answer. A longer text finds fewer. */
 const MAX_SUBJECTS = 20
 /** The shortest beginning of a wallet or key that is looked for. */
 const MIN_BEGINNING = 6
@@ -36,8 +36,8 @@ export type Subject = z.infer<typeof SubjectSchema>
 
 /**
  * Finds what a text names: an account, user, workspace or organisation by its id, a wallet or a key by its beginning, a
- * call by its request id, a transaction of the chain by its hash, a deposit or payout by its id, a ledger key. Of a
- * whole key only the shown beginning is looked at.
+ * call by its request id, a transaction of the chain by its hash, a deposit or payout by its id, a ledger key. For a
+ * whole key, only the prefix that lists show is compared.
  */
 export const findSubjects = defineOperation({
   name: 'support.find',

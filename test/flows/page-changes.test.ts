@@ -56,6 +56,13 @@ const Offers = z.object({
   items: z.array(z.object({ id: z.string(), model: z.string(), status: z.string(), discount: z.number() }).loose()),
 })
 const offersOf = async () => Offers.parse(await door('GET', '/v1/seller/offers', network.sandbox.seller_key)).items
+const OfferPage = Offers.extend({ next_token: z.string().nullish() })
+/** Every offer of the sample seller, page after page. */
+async function allOffersOf(after?: string): Promise<z.infer<typeof Offers>['items']> {
+  const path = `/v1/seller/offers?max_items=100${after === undefined ? '' : `&next_token=${encodeURIComponent(after)}`}`
+  const { items, next_token: next } = OfferPage.parse(await door('GET', path, network.sandbox.seller_key))
+  return next == null ? items : [...items, ...(await allOffersOf(next))]
+}
 const Key = z.object({ id: z.string(), key: z.string() }).loose()
 
 describe('a buyer', () => {
@@ -232,14 +239,14 @@ describe('a seller', () => {
         .locator('main tr', { has: page.locator(`a[href$="${id}"]`) })
         .getByRole('checkbox')
         .check()
-    await page.getByRole('button', { name: 'Change 2 chosen' }).click()
+    await page.getByRole('button', { name: 'Change 2 selected' }).click()
     await dialog(page).getByLabel('Discount, percent').fill('61.5')
     await dialog(page)
       .getByRole('row', { name: /61\.5%/ })
       .nth(1)
       .waitFor()
     await dialog(page).getByRole('button', { name: 'Change 2' }).click()
-    await page.getByText('2 offers are changed.').waitFor()
+    await page.getByText('2 offers changed.').waitFor()
     const discounts = async () =>
       (await offersOf()).filter(({ id }) => id === first.id || id === second.id).map(({ discount }) => discount)
     expect(await discounts()).toEqual([61.5, 61.5])
@@ -247,6 +254,39 @@ describe('a seller', () => {
     await until('the change is undone', SEEN_MS, async () => !(await discounts()).includes(61.5))
     const inOrder = (values: readonly number[]) => [...values].sort((a, b) => a - b)
     expect(inOrder(await discounts())).toEqual(inOrder([first.discount, second.discount]))
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('changes the offers that are selected on several pages, and selects every offer of the list', async () => {
+    const all = await allOffersOf()
+    expect(all.length).toBeGreaterThan(50)
+    const { context, page, complaints } = await open(network.sandbox.seller_key)
+    await page.goto(`${site}/seller/offers`)
+    await waitForScreen(page)
+    const boxes = page.getByRole('checkbox')
+    await boxes.first().check()
+    const top = await page.locator('main td a[href^="/seller/offers/"]').first().getAttribute('href')
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.locator(`main a[href="${top}"]`).waitFor({ state: 'detached' })
+    await boxes.first().check()
+    await page.getByRole('button', { name: 'Change 2 selected' }).click()
+    await dialog(page).getByLabel('Discount, percent').fill('62.5')
+    await dialog(page).getByRole('button', { name: 'Change 2', exact: true }).click()
+    await page.getByText('2 offers changed.').waitFor()
+    const changed = async () => (await allOffersOf()).filter(({ discount }) => discount === 62.5).length
+    expect(await changed()).toBe(2)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await until('the change is undone', SEEN_MS, async () => (await changed()) === 0)
+    await page.getByRole('button', { name: 'Select all' }).click()
+    await page.getByRole('button', { name: `Change ${all.length} selected` }).click()
+    await dialog(page).getByLabel('Cap a day, US dollars').fill('123.25')
+    await dialog(page)
+      .getByRole('button', { name: `Change ${all.length}`, exact: true })
+      .waitFor()
+    await dialog(page).getByRole('button', { name: 'Cancel' }).click()
+    await page.getByLabel('Model').fill(MODEL)
+    await page.getByRole('button', { name: 'Change selected' }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -73,6 +73,26 @@ export async function ask<Result, Variables>(
   throw new MarketError('internal_error', 'The market answered with something else.')
 }
 
+/** The pause before a limit is tried again, where the refusal names none. */
+const PAUSE_MS = 5_000
+const MAX_PAUSES = 10
+
+/** Asks, and waits where a limit of calls is reached, at most ten times. It serves work of many calls. */
+export async function askPatiently<Result, Variables>(
+  document: TypedDocumentString<Result, Variables>,
+  variables: Variables,
+  options: AskOptions = {},
+): Promise<Result> {
+  for (let pauses = 0; ; pauses += 1) {
+    try {
+      return await ask(document, variables, options)
+    } catch (error) {
+      if (!(error instanceof MarketError) || error.code !== 'rate_limited' || pauses === MAX_PAUSES) throw error
+      await new Promise((resolve) => setTimeout(resolve, error.retryAfterMs ?? PAUSE_MS))
+    }
+  }
+}
+
 /** Failures that pass by themselves. */
 const PASSING: ReadonlySet<string> = new Set(['unreachable', 'service_unavailable', 'overloaded', 'rate_limited'])
 

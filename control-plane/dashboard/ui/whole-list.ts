@@ -1,15 +1,14 @@
-import { ask, MarketError } from '#control-plane/dashboard/data/client.ts'
+import { ask, askPatiently, MarketError } from '#control-plane/dashboard/data/client.ts'
 
 type Question<Result, Variables> = Parameters<typeof ask<Result, Variables>>[0]
 
 /** Most rows of a file that the page puts together. The market's own files have no such bound. */
 const MAX_ROWS = 5_000
-/** The pause before a page is asked for again, where the limit of reads names none. */
-const PAUSE_MS = 5_000
-const MAX_PAUSES = 10
 
 /** A list that a table shows a page of: a link to the market's file of it, or its rows. */
-export type WholeList<Row> = { readonly link: () => Promise<string> } | { readonly rows: () => Promise<WholeRows<Row>> }
+export type WholeList<Row> = { readonly link: () => Promise<string> } | ReadableList<Row>
+
+type ReadableList<Row> = { readonly rows: () => Promise<WholeRows<Row>> }
 
 type WholeRows<Row> = { readonly rows: readonly Row[]; readonly isCut: boolean }
 
@@ -38,7 +37,7 @@ export function pagesOf<Result, Variables, Row>(
   document: Question<Result, Variables>,
   variables: Variables,
   listOf: (result: Result) => Connection<Row> | null | undefined,
-): WholeList<Row> {
+): ReadableList<Row> {
   return {
     async rows() {
       const rows: Row[] = []
@@ -51,20 +50,5 @@ export function pagesOf<Result, Variables, Row>(
       } while (after !== undefined && rows.length < MAX_ROWS)
       return { rows, isCut: after !== undefined }
     },
-  }
-}
-
-/** Waits where the limit of reads is reached, at most ten times. */
-async function askPatiently<Result, Variables>(
-  document: Question<Result, Variables>,
-  variables: Variables,
-): Promise<Result> {
-  for (let pauses = 0; ; pauses += 1) {
-    try {
-      return await ask(document, variables)
-    } catch (error) {
-      if (!(error instanceof MarketError) || error.code !== 'rate_limited' || pauses === MAX_PAUSES) throw error
-      await new Promise((resolve) => setTimeout(resolve, error.retryAfterMs ?? PAUSE_MS))
-    }
   }
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { ask } from '#control-plane/dashboard/data/client.ts'
+import { askPatiently } from '#control-plane/dashboard/data/client.ts'
 import { PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { money, percent } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -28,7 +28,7 @@ export async function applySteps(steps: readonly BulkStep[], onStep: (stepsDone:
   for (const step of steps) {
     try {
       const variables = { id: step.id, input: step.input }
-      await ask(PageUpdateOfferDocument, variables, { idempotencyKey: crypto.randomUUID() })
+      await askPatiently(PageUpdateOfferDocument, variables, { idempotencyKey: crypto.randomUUID() })
       bulkSteps.push(step)
     } catch (thrown) {
       failed.push(`${step.model}: ${thrown instanceof Error ? thrown.message : 'refused'}`)
@@ -112,7 +112,10 @@ export function BulkEdit({ offers, onDone, onClose }: Props) {
     apply.mutate()
   }
   return (
-    <Dialog dialog={{ isOpen: true, close: onClose }} title={`Change ${offers.length} offers`}>
+    <Dialog
+      dialog={{ isOpen: true, close: onClose }}
+      title={`Change ${offers.length} ${offers.length === 1 ? 'offer' : 'offers'}`}
+    >
       <form className="form" onSubmit={submit}>
         <div className="form-row">
           <Input
@@ -145,9 +148,9 @@ export function BulkEdit({ offers, onDone, onClose }: Props) {
             }))}
           />
         )}
-        {apply.isPending ? <Notice>{`${at} of ${steps.length} are changed.`}</Notice> : null}
+        {apply.isPending ? <Notice>{`${at} of ${steps.length} changed.`}</Notice> : null}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Leave them</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={steps.length === 0 || apply.isPending}>
             {`Change ${steps.length}`}
           </Button>

@@ -4,26 +4,27 @@ import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
-import { percent } from '#control-plane/dashboard/data/format.ts'
+import { count, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceFile, unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
-import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { Applied } from './bulk-edit.tsx'
 import { applySteps, BulkEdit, backOf } from './bulk-edit.tsx'
 import { EditOffer } from './edit-offer.tsx'
+import type { Selection } from './use-selection.ts'
+import { useSelection } from './use-selection.ts'
 
 const STATES = [
   { value: 'all', label: 'All' },
@@ -50,11 +51,15 @@ function Offers() {
   const query = useScreen(SellerOffersDocument, variables)
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
   const [edited, setEdited] = useState<ShownOfferRow>()
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const bulk = useDialog()
+  const whole = pagesOf(SellerOffersDocument, variables, (read) => read.offers)
+  const shown = (query.data?.offers?.edges ?? []).map(({ node }) => node)
+  const selection = useSelection({ shown, readAll: whole.rows })
   const [applied, setApplied] = useState<Applied>()
-  const change = (next: Partial<typeof search>) =>
+  const change = (next: Partial<typeof search>) => {
+    // A selection holds for its list: what no filter shows any more must not be changed.
+    if ('status' in next || 'model' in next) selection.clear()
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
+  }
   const capLeft = (id: string, before: number | null) =>
     updates?.offerHealth?.find((offer) => offer.id === id)?.capDailyRemainingUsd ?? before
   return (
@@ -77,21 +82,15 @@ function Offers() {
           <Card
             title="Your offers"
             isFlush
-            actions={
-              (data.offers?.edges ?? []).length === 0 ? undefined : (
-                <Button disabled={chosen.size === 0} onClick={bulk.open}>
-                  {chosen.size === 0 ? 'Change the chosen' : `Change ${chosen.size} chosen`}
-                </Button>
-              )
-            }
+            actions={shown.length === 0 ? undefined : <SelectionActions selection={selection} />}
           >
             <Table
               label="Offers"
-              columns={[...columnsOf(setEdited, capLeft), choiceOf(chosen, setChosen)]}
-              rows={(data.offers?.edges ?? []).map(({ node }) => node)}
+              columns={[...columnsOf(setEdited, capLeft), choiceOf(selection)]}
+              rows={shown}
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}
-              whole={pagesOf(SellerOffersDocument, variables, (read) => read.offers)}
+              whole={whole}
               empty={
                 <Empty title="No offers here">
                   <p>All you need is a provider key with spare capacity.</p>
@@ -112,17 +111,17 @@ function Offers() {
           </Card>
         )}
       </Loaded>
-      {bulk.isOpen ? (
+      {selection.opened === undefined ? null : (
         <BulkEdit
-          offers={(query.data?.offers?.edges ?? []).map(({ node }) => node).filter(({ id }) => chosen.has(id))}
+          offers={selection.opened}
           onDone={(result) => {
-            bulk.close()
-            setChosen(new Set())
+            selection.close()
+            selection.clear()
             setApplied(result)
           }}
-          onClose={bulk.close}
+          onClose={selection.close}
         />
-      ) : null}
+      )}
       {edited === undefined ? null : <EditOffer offer={edited} onDone={() => setEdited(undefined)} />}
     </Page>
   )
@@ -155,19 +154,39 @@ function OfferFilters({ model, status, onChange: change }: OfferFiltersProps) {
   )
 }
 
-/** The boxes that choose offers for a change of several. */
-function choiceOf(chosen: ReadonlySet<string>, onChoose: (next: ReadonlySet<string>) => void): Column<ShownOfferRow> {
+/** The buttons over the list that select all of it and change what is selected. */
+function SelectionActions({ selection }: { readonly selection: Selection }) {
+  const { ids, isCut, isReading, error } = selection
+  return (
+    <>
+      {error === null ? null : <ErrorNotice error={error} />}
+      {isCut ? <span className="muted">{`The first ${count(ids.size)} offers are selected.`}</span> : null}
+      {ids.size === 0 ? null : (
+        <Button kind="quiet" onClick={selection.clear}>
+          Clear selection
+        </Button>
+      )}
+      <Button disabled={isReading} onClick={selection.selectAll}>
+        Select all
+      </Button>
+      <Button disabled={ids.size === 0 || isReading} onClick={selection.open}>
+        {ids.size === 0 ? 'Change selected' : `Change ${count(ids.size)} selected`}
+      </Button>
+    </>
+  )
+}
+
+/** The boxes that select offers for a change of several. */
+function choiceOf({ ids, select }: Selection): Column<ShownOfferRow> {
   return {
-    label: 'Choose',
+    label: 'Select',
     cell: ({ id, model }) => (
       <input
         type="checkbox"
         className="choice"
-        aria-label={`Choose the offer of ${model}`}
-        checked={chosen.has(id)}
-        onChange={({ currentTarget: { checked } }) =>
-          onChoose(new Set(checked ? [...chosen, id] : [...chosen].filter((other) => other !== id)))
-        }
+        aria-label={`Select the offer of ${model}`}
+        checked={ids.has(id)}
+        onChange={({ currentTarget: { checked } }) => select(id, checked)}
       />
     ),
   }
@@ -187,7 +206,7 @@ function Changed({ applied: { done, failed }, onDone }: ChangedProps) {
   })
   return (
     <Notice tone={failed.length > 0 ? 'warn' : 'good'}>
-      <span>{`${done.length} ${done.length === 1 ? 'offer is' : 'offers are'} changed.`}</span>
+      <span>{`${done.length} ${done.length === 1 ? 'offer' : 'offers'} changed.`}</span>
       {failed.map((text) => (
         <span key={text}>{text}</span>
       ))}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { ChainAddress } from '#shared/chain-terms.ts'
-import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
+import { BASE_CHAIN_ID, BASE_USDC, EXPLORERS } from '#shared/chain-terms.ts'
 import { addressVariable, privateKeyVariable } from '#shared/chain-variables.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { CrashAt } from '#shared/crash-point.ts'
@@ -63,6 +63,10 @@ export type ControlConfig = {
   readonly journalDir: string | undefined
   /** The wallet whose account everybody may try in a development market. Undefined in every other market. */
   readonly sampleBuyer: string | undefined
+  /** The address that reports of problems go to. Undefined without one: the page then offers no report. */
+  readonly supportEmail: string | undefined
+  /** The public explorer of the chain; undefined for a chain without one, and for one on loopback. */
+  readonly explorerUrl: string | undefined
   /** Folder of the built web page; undefined for the one beside the programs. */
   readonly pageDir: string | undefined
   /** The point at which a fault run makes this process die. */
@@ -125,6 +129,7 @@ const Variables = z.object({
       .optional(),
   ),
   CHAIN_ID: wholeNumber(BASE_CHAIN_ID, 1, 4_294_967_295),
+  SUPPORT_EMAIL: optionalText.pipe(z.email('SUPPORT_EMAIL is an e-mail address').optional()),
   CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
   USDC_ADDRESS: addressVariable('USDC_ADDRESS'),
   TREASURY_ADDRESS: addressVariable('TREASURY_ADDRESS'),
@@ -229,6 +234,8 @@ export function readConfig(environment: Environment = process.env): ControlConfi
     },
     journalDir: variables.JOURNAL_DIR,
     sampleBuyer: sampleBuyerOf(variables),
+    supportEmail: variables.SUPPORT_EMAIL,
+    explorerUrl: explorerOf(variables),
     pageDir: variables.PAGE_DIR,
     allowsIntrospection: isProduction ? variables.ALLOW_INTROSPECTION : true,
     logLevel: variables.LOG_LEVEL,
@@ -246,6 +253,12 @@ function sampleBuyerOf(variables: z.output<typeof Variables>): string | undefine
     throw new Error('SAMPLE_BUYER lets everybody in: it is for development on loopback only')
   }
   return wallet.toLowerCase()
+}
+
+/** A chain for development often has the id of Base, so its address decides as well. */
+function explorerOf({ CHAIN_ID: id, CHAIN_RPC_URL: rpcUrl }: z.output<typeof Variables>): string | undefined {
+  if (rpcUrl === undefined || isLoopbackHost(new URL(rpcUrl.reveal()).hostname)) return undefined
+  return EXPLORERS.get(id)
 }
 
 /** Throws an Error that names the missing settings when only some are set. */

@@ -318,6 +318,8 @@ function settingsOf(config: ControlConfig): Settings {
     origins,
     relyingParty: relyingPartyOf(config.baseUrl, origins),
     sampleBuyer: config.sampleBuyer ?? null,
+    supportEmail: config.supportEmail ?? null,
+    explorerUrl: config.explorerUrl ?? null,
     baseUrl: new URL(config.baseUrl).origin,
     apiBaseUrl: config.apiBaseUrl,
     keyRing: config.keyRing,

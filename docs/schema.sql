@@ -1105,7 +1105,9 @@ create table seller_day (
   milliseconds_4k bigint not null default 0,
   calls bigint not null default 0,
   image_input_tokens bigint not null default 0,
-  image_output_tokens bigint not null default 0
+  image_output_tokens bigint not null default 0,
+  -- What buyers paid, in micro-USD. Null in days that were archived before the column was there.
+  charge bigint
 );
 CREATE INDEX seller_day_by_account ON public.seller_day USING btree (account, day);
 CREATE INDEX seller_day_by_day ON public.seller_day USING btree (day);
@@ -1294,9 +1296,14 @@ create table market_offer_hour (
   volume_micro bigint not null,
   ttft_samples bigint not null,
   ttft_sketch bytea not null,
+  -- Calls that were paid, or served for nothing. Null in hours that were summed before the column was there.
+  calls bigint,
+  -- What the seller earned, in micro-USD. Null in hours that were summed before the column was there.
+  net_micro bigint,
   PRIMARY KEY (starts_at, offer)
 );
 CREATE INDEX market_offer_hour_by_model ON public.market_offer_hour USING btree (model, starts_at);
+CREATE INDEX market_offer_hour_by_offer ON public.market_offer_hour USING btree (offer, starts_at);
 
 -- The row of a model as lists show it: figures of 24 hours from `window_from` on, computed from hours.
 create table market_row (
@@ -2663,7 +2670,7 @@ AS $function$
     sum(output_tokens + reasoning_tokens + audio_output_tokens)::bigint, max(rid),
     sum(characters)::bigint, sum(images)::bigint, sum(images_2k)::bigint, sum(images_4k)::bigint, sum(pixels)::bigint,
     sum(milliseconds)::bigint, sum(milliseconds_1080p)::bigint, sum(milliseconds_4k)::bigint, sum(calls)::bigint,
-    sum(image_input_tokens)::bigint, sum(image_output_tokens)::bigint
+    sum(image_input_tokens)::bigint, sum(image_output_tokens)::bigint, sum(charge)::bigint
   from settlement where rid >= day_floor(of_day) and rid < day_floor(of_day + 1) and seller_account is not null
     and (charge > 0 or outcome = 'succeeded')
   group by 1, 3, 4

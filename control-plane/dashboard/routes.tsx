@@ -271,6 +271,9 @@ const seller = [
     validateSearch: (search: Record<string, unknown>) =>
       defined({
         status: oneOf(search, 'status', OFFER_STATES),
+        window: oneOf(search, 'window', ['24h', '7d']),
+        sort: oneOf(search, 'sort', ['calls', 'net', 'latency']),
+        reverse: oneOf(search, 'reverse', ['yes']),
         model: textOf(search, 'model'),
         after: textOf(search, 'after'),
       }),

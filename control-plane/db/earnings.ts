@@ -24,6 +24,8 @@ const DAY_OF_MODEL_ROW = {
   day: text(),
   model: CATALOG_TABLES.model_price.model,
   earned: bigint(),
+  /** What buyers paid. Null with days that were archived before it was summed. */
+  charged: nullable(bigint()),
   requests: bigint(),
   inputTokens: bigint(),
   outputTokens: bigint(),
@@ -43,16 +45,17 @@ export async function sumEarnings(
     db,
     DAY_OF_MODEL_ROW,
     sql`with ${splitWindow({ account: seller, ...window })}, sales as (
-      select started_on, model, requests, earned, input_tokens, output_tokens, last_rid, ${MEDIA_COLUMNS} from seller_day d
+      select started_on, model, requests, earned, charge, input_tokens, output_tokens, last_rid, ${MEDIA_COLUMNS} from seller_day d
       where ${isSummed('d', seller)}
       union all
       select c.* from rest r cross join lateral (
-        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.rid,
+        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, s.charge, ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.rid,
           ${MEDIA_COLUMNS}
         from settlement s where s.seller_account = ${seller} and s.rid >= r.low and s.rid < r.high and ${SOLD}
         ${RANGE_BY_RANGE}) c
     )
     select to_char(started_on, 'YYYY-MM-DD') as day, model, sum(earned)::bigint as earned,
+      case when count(*) = count(charge) then sum(charge)::bigint end as charged,
       sum(requests)::bigint as requests, sum(input_tokens)::bigint as "inputTokens",
       sum(output_tokens)::bigint as "outputTokens", max(last_rid) as "lastSale", ${MEDIA_SUMS}
     from sales group by started_on, model order by started_on, model`,

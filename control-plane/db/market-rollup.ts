@@ -131,7 +131,7 @@ export async function countHours(trx: Trx, hours: readonly number[]): Promise<Co
   const starts = hours.map(toDate)
   await sql`delete from market_offer_hour where starts_at = any(${starts}::timestamptz[])`.execute(trx)
   await sql`create temporary table rolled_call (starts_at timestamptz, model text collate "C", provider text collate "C",
-    offer text collate "C", outcome text, charge bigint, list_cost bigint, kept_bps smallint, input_tokens bigint,
+    offer text collate "C", outcome text, charge bigint, seller_net bigint, list_cost bigint, kept_bps smallint, input_tokens bigint,
     cache_read_tokens bigint, output_tokens bigint, attempts jsonb, ttft smallint, tps smallint, is_faulty boolean,
     images bigint, pixels bigint, characters bigint, milliseconds bigint)
     on commit drop`.execute(trx)
@@ -145,7 +145,7 @@ export async function countHours(trx: Trx, hours: readonly number[]): Promise<Co
 
 /** The market calls of some hours: those that sellers served, and those that no seller could serve. */
 function callsOf(starts: readonly Date[]) {
-  return sql`select h.starts_at, s.model, coalesce(s.provider, '') as provider, s.offer, s.outcome, s.charge, s.list_cost,
+  return sql`select h.starts_at, s.model, coalesce(s.provider, '') as provider, s.offer, s.outcome, s.charge, s.seller_net, s.list_cost,
       s.kept_bps, s.input_tokens + s.cache_write_tokens + s.cache_read_tokens as input_tokens, s.cache_read_tokens,
       s.output_tokens + s.reasoning_tokens as output_tokens, s.attempts,
       case when s.ttft_ms is not null then sketch_bucket(s.ttft_ms) end as ttft,
@@ -213,11 +213,14 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
 }
 
 async function insertOfferHours(trx: Trx): Promise<void> {
-  await sql`insert into market_offer_hour (starts_at, offer, model, trades, volume_micro, ttft_samples, ttft_sketch)
-    select starts_at, offer, min(model), sum(trades), sum(volume_micro), coalesce(sum(n) filter (where ttft is not null), 0),
+  await sql`insert into market_offer_hour (starts_at, offer, model, trades, volume_micro, calls, net_micro, ttft_samples,
+      ttft_sketch)
+    select starts_at, offer, min(model), sum(trades), sum(volume_micro), sum(calls), sum(net_micro),
+      coalesce(sum(n) filter (where ttft is not null), 0),
       coalesce(string_agg(int2send(ttft) || int4send(n), ''::bytea order by ttft), '')
     from (select starts_at, offer, ttft, min(model) as model, count(*)::int as n,
-        count(*) filter (where charge > 0) as trades, sum(charge) as volume_micro
+        count(*) filter (where charge > 0) as trades, sum(charge) as volume_micro,
+        count(*) filter (where charge > 0 or outcome = 'succeeded') as calls, sum(seller_net) as net_micro
       from rolled_call where offer is not null group by 1, 2, 3) counted
     group by 1, 2`.execute(trx)
 }

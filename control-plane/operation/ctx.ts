@@ -86,6 +86,10 @@ export type Settings = {
   readonly relyingParty: RelyingParty | null
   /** The wallet whose account everybody may try in a development market; null in every other market. */
   readonly sampleBuyer: string | null
+  /** The address that reports of problems go to; null without one. */
+  readonly supportEmail: string | null
+  /** The public explorer of the chain; null where the chain has none. */
+  readonly explorerUrl: string | null
   /** The base URL of the page. */
   readonly baseUrl: string
   /** The base URL of the API, with which links begin. */

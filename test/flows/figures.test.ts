@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { exactMoney } from '#control-plane/dashboard/data/format.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
+import { DAY } from '#shared/clock.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
@@ -190,7 +191,20 @@ describe('a figure is one number on every screen, in each file and at every door
       const rows = await fileOf(page, 'Sales')
       expect([rows.length, sumOf(rows, 'seller_earned_micro')]).toEqual([ANSWERED, earned])
       const models = await fileOf(page, 'Earnings by model')
-      expect([sumOf(models, 'Calls'), microOf(models, 'Earned')]).toEqual([ANSWERED, earned])
+      expect([sumOf(models, 'Calls'), microOf(models, 'Net')]).toEqual([ANSWERED, earned])
+      expect(microOf(models, 'Gross')).toBe(spent)
+      expect(microOf(models, 'Fee')).toBe(spent - earned)
+      expect(await figure(page, /^Gross$/)).toBe(exactMoney(spent))
+      expect(await figure(page, /^Fee$/)).toBe(exactMoney(spent - earned))
+      expect(await figure(page, /^Net$/)).toBe(exactMoney(earned))
+    })
+    await openScreen(sellerKey, '/seller/offers', async (page) => {
+      const [line] = await fileOf(page, 'Offers')
+      expect(line).toMatchObject({ Model: MODEL, 'Calls 24 h': String(ANSWERED) })
+      const amounts = ['Gross 24 h', 'Fee 24 h', 'Net 24 h'].map((name) =>
+        microOf(line === undefined ? [] : [line], name),
+      )
+      expect(amounts).toEqual([spent, spent - earned, earned])
     })
     await openScreen(sellerKey, '/seller/payouts', async (page) => {
       expect(await figure(page, 'To be paid')).toBe(exactMoney(earned))
@@ -212,6 +226,18 @@ describe('a figure is one number on every screen, in each file and at every door
           marketSeries(models: ["${MODEL}"], bucket: period) { calls volumeMicro uptimePct } }`,
       ),
     )
+    const from = Date.now() - 89 * DAY
+    const long = z.object({
+      marketSeries: z.array(z.object({ provider: z.string(), uptimePct: z.number(), uptimeBase: z.number() })),
+    })
+    const { marketSeries: periods } = long.parse(
+      await graphql(
+        buyer.buyerKey,
+        `{ marketSeries(from: ${from}, groupBy: [provider], bucket: period) { provider uptimePct uptimeBase } }`,
+      ),
+    )
+    const own = periods.find((one) => one.provider === PROVIDER)
+    expect(own).toMatchObject({ uptimePct: 100, uptimeBase: ANSWERED })
     expect(shown.market).toEqual({ requests24h: ANSWERED, volume24hMicro: String(spent), uptimePct: 100 })
     expect(shown.marketSeries).toEqual([{ calls: ANSWERED, volumeMicro: String(spent), uptimePct: 100 }])
     await openScreen(undefined, `/models?search=${MODEL}`, async (page) => {
@@ -228,6 +254,8 @@ describe('a figure is one number on every screen, in each file and at every door
       expect(models.find((one) => one['Model'] === MODEL)).toMatchObject({ Answered: '100', Calls: String(ANSWERED) })
       const providers = await fileOf(page, 'Uptime of providers')
       expect(providers.find((one) => one['Provider'] === PROVIDER)).toMatchObject({ Uptime: '100' })
+      const days = await fileOf(page, 'Days')
+      expect(days.find((one) => one['Part'] === PROVIDER)).toMatchObject({ Uptime: '100' })
     })
     let calls = ''
     await openScreen(undefined, '/', async (page) => {

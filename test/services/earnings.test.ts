@@ -99,11 +99,19 @@ describe('earnings', () => {
     expect([earnings.totalEarnedUsdc, earnings.pendingUsdc]).toEqual([lifetime, lifetime])
     expect([earnings.inFlightUsdc, earnings.paidUsdc]).toEqual(['0', '0'])
     expect(earnings.daily).toHaveLength(days)
+    const gross = charges.reduce((sum, charge) => sum + charge, 0)
+    for (const lines of [earnings.daily, earnings.byModel]) {
+      expect(lines.reduce((sum, { grossMicro }) => sum + (grossMicro ?? Number.NaN), 0)).toBe(gross)
+      for (const { grossMicro, feeMicro, earnedMicro } of lines) expect(grossMicro).toBe((feeMicro ?? 0) + earnedMicro)
+    }
     expect(earnings.daily.reduce((sum, day) => sum + day.earnedMicro, 0)).toBe(total)
     expect(earnings.byModel.reduce((sum, model) => sum + model.earnedMicro, 0)).toBe(total)
     const requests = charges.length + 1
     expect(earnings.share).toMatchObject({
       earnedUsd: total / 1e6,
+      earnedMicro: total,
+      grossMicro: gross,
+      feeMicro: gross - total,
       requests,
       topModel: 'gpt-test',
       tokens: 200 * requests,
@@ -114,6 +122,8 @@ describe('earnings', () => {
       day: utcDay(market.plane.clock.now()),
       earnedMicro: net(1_000, 501, 250),
       earnedUsd: net(1_000, 501, 250) / 1e6,
+      grossMicro: 1_751,
+      feeMicro: 1_751 - net(1_000, 501, 250),
       requests: 3,
       inputTokens: 450,
       outputTokens: 150,
@@ -154,6 +164,9 @@ describe('earnings', () => {
       paidUsdc: '0',
       thresholdUsdc: '1000000',
       // This market has no treasury.
+      nextPayoutAt: null,
+      payoutEveryMs: market.plane.settings.payouts.everyMs,
+      holdMs: market.plane.settings.payouts.holdMs,
       payoutStop: 'not_set_up',
       payoutHold: { code: 'not_set_up', reason: 'This market pays nobody out.', since: null },
       recipients: [
@@ -174,7 +187,16 @@ describe('earnings', () => {
     })
     const nothing = await invoke(market.plane, bob.seller, getEarnings, { range: '7d' })
     expect(nothing).toMatchObject({ totalEarnedUsdc: '0', pendingUsdc: '0', byModel: [], recentSales: [] })
-    expect(nothing.share).toEqual({ earnedUsd: 0, requests: 0, tokens: 0, topModel: null, shareBps: 0 })
+    expect(nothing.share).toEqual({
+      earnedUsd: 0,
+      earnedMicro: 0,
+      grossMicro: 0,
+      feeMicro: 0,
+      requests: 0,
+      tokens: 0,
+      topModel: null,
+      shareBps: 0,
+    })
   })
 })
 

@@ -7,7 +7,7 @@ import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { buildSold } from '#control-plane/services/lending/lent-documents.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows, readSpeedClasses, readTradesTexts } from '#control-plane/services/market/market-rows.ts'
-import { marketPriceHistory, readSeries } from '#control-plane/services/market/market-series.ts'
+import { marketPriceHistory, marketSeries, readSeries } from '#control-plane/services/market/market-series.ts'
 import { DAY, HOUR, MINUTE, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds, ulidTime } from '#shared/ids.ts'
@@ -165,6 +165,33 @@ describe('the figures of the market', () => {
         row.providers.map(({ provider, uptimePct }) => ({ provider, uptimePct })),
       )
     }
+  })
+
+  it('are one sum over all calls of a period of 90 days, also where its days differ', async () => {
+    const [model, days] = ['long', [80, 60, 3]]
+    const calls = days.flatMap((daysAgo, at) =>
+      // Ten calls of the first day, of which five failed, 20 of the second and 30 of the third.
+      Array.from({ length: 10 * (at + 1) }, (_, index) =>
+        call({
+          at: NOON - daysAgo * DAY + index * MINUTE,
+          model,
+          ...(at === 0 && index % 2 === 0 ? { errorClass: 'server_error', charge: 0, outcome: 'failed' } : {}),
+        }),
+      ),
+    )
+    expect(await post([...calls, call({ at: NOON - HOUR, model })])).toMatchObject({ posted: 61, poisoned: 0 })
+    await rollUp(ctx(), 0)
+    const choice = { from: NOON - 89 * DAY, models: [model], bucket: 'period' } as const
+    const [point] = await readSeries(ctx(), choice)
+    expect(point).toMatchObject({ calls: 61, uptimeBase: 61, uptimePct: Math.round((56 / 61) * 10_000) / 100 })
+    expect(point?.bucket).toBe(Math.floor((NOON - 89 * DAY) / DAY) * DAY)
+    const summed = marketSeries.run({ db: world.db, clock: CLOCK } as never, {} as never, {
+      ...choice,
+      groupBy: [],
+      withBands: false,
+      withSpeeds: false,
+    })
+    expect((await summed)?.map(({ calls: sum }) => sum)).toEqual([61])
   })
 
   it('come in buckets long enough for their calls to be measured, which keep every call', async () => {

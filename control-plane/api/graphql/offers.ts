@@ -1,6 +1,7 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
+import { listOfferFigures, OfferFiguresSchema } from '#control-plane/services/offers/offer-figures.ts'
 import { EndpointProbeSchema } from '#control-plane/services/offers/probe-listing.ts'
 import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
@@ -72,6 +73,14 @@ builder.objectType(Offer, {
   }),
 })
 
+const OfferFigures = objectOf('OfferFigures', OfferFiguresSchema, {
+  description: 'An offer with what it sold in a window. Null while calls of that time are not summed yet.',
+  authScopes: { seller: true },
+  ints: ['calls', 'ttftSamples'],
+  types: { status: OfferStatus },
+  fields: (t) => ({ offer: t.field({ type: Offer, resolve: ({ id }) => id }) }),
+})
+
 const CreateOfferInput = inputOf('CreateOfferInput', createOffer.input, {
   types: { pricingMode: PricingMode, apiFormat: ApiFormat, passes: Pass },
 })
@@ -83,6 +92,7 @@ const UpdateOfferInput = inputOf('UpdateOfferInput', updateOffer.input, {
 builder.queryFields((t) => ({
   offers: t.connection({ type: Offer, ...pageOf(listOffers, { types: { status: OfferStatus } }) }),
   offer: t.field({ type: Offer, ...fieldOf(getOffer) }),
+  offerFigures: t.connection({ type: OfferFigures, ...pageOf(listOfferFigures, { types: { status: OfferStatus } }) }),
 }))
 
 builder.mutationFields((t) => ({

@@ -7,6 +7,8 @@ type ServiceFacts = {
   readonly passkeyOrigin: string | null
   readonly isDevelopment: boolean
   readonly feeBps: number
+  readonly supportEmail: string | null
+  readonly explorerUrl: string | null
 }
 
 const Service = builder.objectRef<ServiceFacts>('Service').implement({
@@ -21,6 +23,14 @@ const Service = builder.objectRef<ServiceFacts>('Service').implement({
     feeBps: t.exposeInt('feeBps', {
       description: 'The fee of the market, which sellers pay out of each sale, in hundredths of a percent.',
     }),
+    supportEmail: t.exposeString('supportEmail', {
+      nullable: true,
+      description: 'The address that reports of problems go to. Null where the operator named none.',
+    }),
+    explorerUrl: t.exposeString('explorerUrl', {
+      nullable: true,
+      description: 'The public explorer of the chain: `/tx/` and a hash, `/address/` and an address. Null without one.',
+    }),
     isDevelopment: t.exposeBoolean('isDevelopment', {
       description: 'True for a development market, which has a sample buyer and gives credit away.',
     }),
@@ -31,11 +41,19 @@ builder.queryFields((t) => ({
   service: t.field({
     type: Service,
     resolve: (_root, _args, { ctx }): ServiceFacts => {
-      const { origins, baseUrl, relyingParty, sampleBuyer, platformFeeBps } = ctx.settings
+      const { origins, baseUrl, relyingParty, sampleBuyer, platformFeeBps, supportEmail, explorerUrl } = ctx.settings
       const [apiBaseUrl = baseUrl] = origins
       const passkeyOrigin = relyingParty?.origins.at(-1) ?? null
       const feeBps = Number(platformFeeBps)
-      return { apiBaseUrl, baseUrl, passkeyOrigin, isDevelopment: sampleBuyer !== null, feeBps }
+      return {
+        apiBaseUrl,
+        baseUrl,
+        passkeyOrigin,
+        isDevelopment: sampleBuyer !== null,
+        feeBps,
+        supportEmail,
+        explorerUrl,
+      }
     },
   }),
 }))

@@ -9,6 +9,7 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import type { DiscoveredModel } from '#control-plane/services/offers/discovery.ts'
 import { DiscoveredModelSchema, discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
+import { listOfferFigures } from '#control-plane/services/offers/offer-figures.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
@@ -62,6 +63,7 @@ export const OFFER_ROWS: readonly RestRow[] = [
     envelope,
     operation: bulkCancelOffers,
   }),
+  restRow({ method: 'GET', path: `${OFFERS}/figures`, tag: 'Offers', envelope, operation: listOfferFigures }),
   restRow({ method: 'GET', path: `${OFFERS}/:id`, tag: 'Offers', envelope, operation: getOffer, body: OFFER }),
   restRow({
     method: 'PATCH',

@@ -12,6 +12,7 @@ import { deleteConfig, listConfigs } from '#control-plane/services/offers/config
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
+import { listOfferFigures } from '#control-plane/services/offers/offer-figures.ts'
 import { getOfferReach } from '#control-plane/services/offers/offer-reach.ts'
 import { getOfferShare } from '#control-plane/services/offers/offer-share.ts'
 import { getOfferYield } from '#control-plane/services/offers/offer-yield.ts'
@@ -28,6 +29,7 @@ export const offer = router({
   create: mutationOf(createOffer, nameOffer),
   list: queryOf(listOffers, nameOfferPage),
   get: queryOf(getOffer, nameOffer),
+  figures: queryOf(listOfferFigures),
   share: queryOf(getOfferShare),
   yield: queryOf(getOfferYield),
   reach: queryOf(getOfferReach),

@@ -44,6 +44,16 @@ export function useViewer(): Viewer {
   return { ...viewerOf(data), failure, likely: likelyKind(), again: () => void refetch() }
 }
 
+/** The public explorer of the chain; null where the chain has none. */
+export function useExplorerUrl(): string | null {
+  return useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS }).data?.service?.explorerUrl ?? null
+}
+
+/** The address that reports of problems go to; null where the operator named none. */
+export function useSupportEmail(): string | null {
+  return useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS }).data?.service?.supportEmail ?? null
+}
+
 function likelyKind(): ViewerKind | undefined {
   const kept = localStorage.getItem(LAST_KIND)
   return KINDS.find((kind) => kind === kept)

@@ -7,10 +7,12 @@ import {
   fixedMoney,
   instant,
   money,
+  short,
   toMicro,
   UNKNOWN,
   words,
 } from '#control-plane/dashboard/data/format.ts'
+import { useExplorerUrl } from '#control-plane/dashboard/data/session.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain'
@@ -75,10 +77,31 @@ export function Ago({ at, now = Date.now() }: { readonly at: number | null | und
   )
 }
 
-/** A transaction on the chain by the beginning of its hash; all of it on hover. */
+/** A transaction on the chain by the beginning of its hash, with a link where the chain has an explorer. */
 export function Transaction({ hash }: { readonly hash: string | null }) {
+  const explorer = useExplorerUrl()
   if (hash === null) return <span className="muted">none yet</span>
-  return <code className="nowrap" title={hash}>{`${hash.slice(0, 10)}…`}</code>
+  const name = <code className="nowrap" title={hash}>{`${hash.slice(0, 10)}…`}</code>
+  return explorer === null ? name : <Outside url={`${explorer}/tx/${hash}`}>{name}</Outside>
+}
+
+/** An address on the chain, short unless it is `isWhole`, with a link where the chain has an explorer. */
+export function Address({ address, isWhole = false }: { readonly address: string; readonly isWhole?: boolean }) {
+  const explorer = useExplorerUrl()
+  const name = (
+    <code className={isWhole ? undefined : 'nowrap'} title={address}>
+      {isWhole ? address : short(address)}
+    </code>
+  )
+  return explorer === null ? name : <Outside url={`${explorer}/address/${address}`}>{name}</Outside>
+}
+
+function Outside({ url, children }: { readonly url: string; readonly children: ReactNode }) {
+  return (
+    <a href={url} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  )
 }
 
 /** A badge of a state, with its reason. */

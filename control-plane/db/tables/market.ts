@@ -66,6 +66,8 @@ export const MARKET_TABLES = {
     volume_micro: bigint(),
     ttft_samples: bigint(),
     ttft_sketch: bytes(),
+    calls: nullable(bigint()),
+    net_micro: nullable(bigint()),
   },
   market_row: { model: text(), window_from: timestamp(), body: json() },
   market_incident: {

@@ -66,6 +66,7 @@ export const USAGE_DAY_TABLES = {
     output_tokens: bigint(),
     last_rid: text(),
     ...MEDIA,
+    charge: nullable(bigint()),
   },
   usage_summed: { only_one: withDefault(boolean()), before: nullable(date()), compared_next: nullable(date()) },
   usage_late: { id: made(bigint()), account: id('acc'), day: date() },

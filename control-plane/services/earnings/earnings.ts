@@ -25,10 +25,18 @@ const RANGES = { '7d': 7, '30d': 30, '90d': 90, lifetime: null } as const
 const RANGE_NAMES = ['7d', '30d', '90d', 'lifetime'] as const
 const RECENT_SALES = 20
 
+/** Null with days that were archived before the market summed what buyers paid. */
+const GrossMicro = WholeMicro.nullable().describe(
+  'What buyers paid, in micro-USD: the fee and what the seller earned. Null for days that were archived without it.',
+)
+const FeeMicro = WholeMicro.nullable().describe('The fee of the market, in micro-USD. Null where the gross is.')
+
 /** The earnings of one UTC day. `micro` figures are whole micro-USD. */
 export const EarningsDaySchema = z.object({
   day: z.string().describe('A day in UTC: YYYY-MM-DD.'),
   earnedMicro: WholeMicro,
+  grossMicro: GrossMicro,
+  feeMicro: FeeMicro,
   earnedUsd: z.number(),
   requests: Count,
   inputTokens: Count,
@@ -41,6 +49,8 @@ export type EarningsDay = z.infer<typeof EarningsDaySchema>
 export const EarningsModelSchema = z.object({
   model: z.string(),
   earnedMicro: WholeMicro,
+  grossMicro: GrossMicro,
+  feeMicro: FeeMicro,
   earnedUsd: z.number(),
   requests: Count,
   totalTokens: Count,
@@ -53,6 +63,9 @@ export type EarningsModel = z.infer<typeof EarningsModelSchema>
 /** A summary of the range. */
 export const EarningsShareSchema = z.object({
   earnedUsd: z.number(),
+  earnedMicro: WholeMicro,
+  grossMicro: GrossMicro,
+  feeMicro: FeeMicro,
   requests: Count,
   tokens: Count,
   /** The model with the highest earnings, null without sales, and its share of all earnings. */
@@ -108,7 +121,6 @@ export const getEarnings = defineOperation({
     const inFlight = payouts.reduce((sum, row) => sum + row.inFlight, 0n)
     const paidOut = payouts.reduce((sum, row) => sum + row.paid, 0n)
     const byModel = sumModels(sums)
-    const total = sums.reduce((sum, row) => sum + row.earned, 0n)
     return {
       range,
       totalEarnedUsdc: (balance + unbooked + inFlight + paidOut).toString(),
@@ -117,7 +129,7 @@ export const getEarnings = defineOperation({
       paidUsdc: paidOut.toString(),
       daily: sumDays(sums, days),
       byModel,
-      share: shareOf(byModel, total),
+      share: shareOf(byModel, sums),
       recentSales: sales.map(viewSale),
       ...(hold === undefined ? {} : { payoutHold: hold }),
     }
@@ -167,8 +179,7 @@ function sumOf(rows: readonly DayOfModel[]) {
   const sum = (read: (row: DayOfModel) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
   const earned = sum((row) => row.earned)
   return {
-    earnedMicro: Number(earned),
-    earnedUsd: microUsdToDollars(microUsd(earned)),
+    ...moneyOf(rows, earned),
     requests: Number(sum((row) => row.requests)),
     inputTokens: Number(sum((row) => row.inputTokens)),
     outputTokens: Number(sum((row) => row.outputTokens)),
@@ -176,10 +187,25 @@ function sumOf(rows: readonly DayOfModel[]) {
   }
 }
 
-function shareOf(byModel: readonly EarningsModel[], total: bigint): EarningsShare {
-  const [top] = byModel
+/** Net, gross and fee of sales. The fee is the difference, so they add up to the micro-USD. */
+function moneyOf(rows: readonly DayOfModel[], earned: bigint) {
+  const gross = rows.reduce<bigint | null>(
+    (sum, { charged }) => (sum === null || charged === null ? null : sum + charged),
+    0n,
+  )
   return {
-    earnedUsd: microUsdToDollars(microUsd(total)),
+    earnedMicro: Number(earned),
+    earnedUsd: microUsdToDollars(microUsd(earned)),
+    grossMicro: gross === null ? null : Number(gross),
+    feeMicro: gross === null ? null : Number(gross - earned),
+  }
+}
+
+function shareOf(byModel: readonly EarningsModel[], sums: readonly DayOfModel[]): EarningsShare {
+  const [top] = byModel
+  const total = sums.reduce((sum, row) => sum + row.earned, 0n)
+  return {
+    ...moneyOf(sums, total),
     requests: byModel.reduce((sum, row) => sum + row.requests, 0),
     tokens: byModel.reduce((sum, row) => sum + row.totalTokens, 0),
     topModel: top?.model ?? null,

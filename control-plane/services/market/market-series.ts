@@ -37,8 +37,9 @@ const MAX_TRADES = 100
 const TOTALS_DAYS = 30
 
 const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
-/** The rows that a series reads. Buckets of several hours are sums of hours. */
+/** The stored rows that buckets are made of. Buckets of several hours are sums of hours. */
 const GRAINS = { hour: 'hour', day: 'day', fit: 'hour', period: 'hour' } as const
+type Grain = (typeof GRAINS)[keyof typeof GRAINS]
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
 /** Lengths in hours from which `fit` chooses. Each divides a day. */
 const FIT_HOURS = [1, 2, 3, 4, 6, 8, 12] as const
@@ -47,7 +48,8 @@ const FIT_SHARE = 0.9
 
 /**
  * The lengths of a bucket. `fit` takes the shortest of 1, 2, 3, 4, 6, 8 and 12 hours at which buckets with enough calls
- * to measure hold nine tenths of the calls. `period` sums the whole time.
+ * to measure hold nine tenths of the calls. `period` sums the whole time. A period of more than 1,000 hours begins with
+ * a whole UTC day.
  */
 export const SERIES_BUCKETS = ['hour', 'day', 'fit', 'period'] as const
 const Bucket = z.enum(SERIES_BUCKETS)
@@ -192,7 +194,10 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesC
       bucket === GRAINS[bucket] &&
       (level.model === 'all' || by.includes('model') || models?.length === 1) &&
       (level.provider === 'all' || by.includes('provider') || providers?.length === 1))
-  const rows = await listFigures(ctx.db, GRAINS[bucket], { ...span, models, providers, level, isBare })
+  const rows: FigureRow[] = []
+  for (const { grain, ...part } of partsOf(bucket, span)) {
+    rows.push(...(await listFigures(ctx.db, grain, { ...part, models, providers, level, isBare })))
+  }
   // A call without an answer belongs to no provider.
   const countedRows = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
   const scale = scaleOf(bucket, span, now, (length) => wellCountedShare(countedRows, by, length))
@@ -248,20 +253,39 @@ function wellCountedShare(rows: readonly FigureRow[], by: GroupBy, { startOf }: 
   return total === 0 ? 1 : counted / total
 }
 
-function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
-  const { bucket = 'hour' } = choice
-  return areFiguresSummed(db, GRAINS[bucket], spanOf(clock.now(), choice))
+async function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
+  const parts = partsOf(choice.bucket ?? 'hour', spanOf(clock.now(), choice))
+  const known = await Promise.all(parts.map(({ grain, ...part }) => areFiguresSummed(db, grain, part)))
+  return known.every((isKnown) => isKnown)
 }
 
 function spanOf(now: number, choice: Pick<SeriesChoice, 'from' | 'to' | 'bucket'>): Span {
   const { to = now, from = dayBefore(to), bucket = 'hour' } = choice
-  const lengthMs = LENGTH_MS[GRAINS[bucket]]
+  const lengthMs = LENGTH_MS[isLongPeriod(bucket, { from, to }) ? 'day' : GRAINS[bucket]]
   const first = Math.floor(from / lengthMs) * lengthMs
   if (first > to) throw new AppError('invalid_request', { message: 'to must be after from.', param: 'to' })
   if ((to - first) / lengthMs > MAX_BUCKETS) {
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_BUCKETS} buckets.`, param: 'from' })
   }
   return { from: first, to }
+}
+
+/** True for a period with too many hours to read. */
+function isLongPeriod(bucket: (typeof SERIES_BUCKETS)[number], { from, to }: Span): boolean {
+  return bucket === 'period' && (to - Math.floor(from / HOUR) * HOUR) / HOUR > MAX_BUCKETS
+}
+
+/**
+ * The stored rows that a series reads. A long period reads its days, and the hours of its last day, because the row of a
+ * running day misses the calls of the last minutes.
+ */
+function partsOf(bucket: (typeof SERIES_BUCKETS)[number], span: Span): readonly (Span & { readonly grain: Grain })[] {
+  if (!isLongPeriod(bucket, span)) return [{ ...span, grain: GRAINS[bucket] }]
+  const lastDay = Math.floor(span.to / DAY) * DAY
+  return [
+    { from: span.from, to: lastDay, grain: 'day' },
+    { from: lastDay, to: span.to, grain: 'hour' },
+  ]
 }
 
 type GroupBy = readonly ('model' | 'provider')[]

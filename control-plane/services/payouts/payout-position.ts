@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { readAtOnce } from '#control-plane/db/database.ts'
+import { readDrainedAt } from '#control-plane/db/payout-desk.ts'
 import type { RecipientSums } from '#control-plane/db/treasury-transfers.ts'
 import { findTransfer, listPayouts, sumPayouts } from '#control-plane/db/treasury-transfers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -8,7 +9,7 @@ import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/input-fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, PageToken, signedPageOf } from '#control-plane/services/page.ts'
-import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -44,6 +45,11 @@ export const PayoutPositionSchema = z
     paidUsdc: MicroDigits,
     /** A drain and a request pay out at least this. An authorization that the seller submits has no threshold. */
     thresholdUsdc: MicroDigits,
+    nextPayoutAt: UnixMs.nullable().describe(
+      'When the market next pays every balance above the threshold, in Unix milliseconds. Null while payouts are stopped.',
+    ),
+    payoutEveryMs: Count.describe('Milliseconds from one automatic payout to the next.'),
+    holdMs: Count.describe('Milliseconds for which the earnings of a call wait before they are paid out.'),
     recipients: z.array(PayoutRecipientSchema).readonly(),
     /** Payouts, newest first. */
     payouts: z.array(PayoutViewSchema).readonly(),
@@ -70,7 +76,7 @@ export const getPayoutPosition = defineOperation({
     const seller = await accountOf(ctx, actor, workspaceId)
     const scope = { list: 'payouts', tenant: seller }
     const before = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
-    const [{ groups: paid, sums, rows }, hold, stop] = await Promise.all([
+    const [{ groups: paid, sums, rows }, hold, stop, drainedAt] = await Promise.all([
       readAtOnce(ctx.db, async (trx) => ({
         groups: await readGroups(ctx, trx, seller),
         sums: await sumPayouts(trx, seller),
@@ -78,6 +84,7 @@ export const getPayoutPosition = defineOperation({
       })),
       findPayoutHold(ctx, seller),
       findPayoutStop(ctx),
+      readDrainedAt(ctx.db),
     ])
     const { owner, groups } = paid
     const page = signedPageOf(rows, maxItems, viewPayout, ({ payoutId }) => signCursor(ctx, scope, payoutId))
@@ -86,6 +93,9 @@ export const getPayoutPosition = defineOperation({
       inFlightUsdc: sumOf(sums, 'inFlight').toString(),
       paidUsdc: sumOf(sums, 'paid').toString(),
       thresholdUsdc: ctx.settings.payouts.thresholdMicro.toString(),
+      nextPayoutAt: stop === undefined && hold === undefined ? nextDrain(ctx, drainedAt) : null,
+      payoutEveryMs: ctx.settings.payouts.everyMs,
+      holdMs: ctx.settings.payouts.holdMs,
       recipients: await viewRecipients(ctx, seller, groups, sums),
       payouts: page.items,
       nextToken: page.nextToken,
@@ -95,6 +105,12 @@ export const getPayoutPosition = defineOperation({
     }
   },
 })
+
+/** A drain that is due, or the first one, runs at the next turn of the worker. */
+function nextDrain({ clock, settings }: Pick<RunCtx, 'clock' | 'settings'>, drainedAt: Date | undefined): number {
+  const now = clock.now()
+  return drainedAt === undefined ? now : Math.max(now, drainedAt.getTime() + settings.payouts.everyMs)
+}
 
 function sumOf(sums: readonly RecipientSums[], which: 'inFlight' | 'paid'): bigint {
   return sums.reduce((total, row) => total + row[which], 0n)

@@ -131,6 +131,10 @@ const TEAMS: readonly DoorRow[] = [
 const SELLING: readonly DoorRow[] = [
   ofOffer(changes('offer.create', 'createOffer', 'offer.create', ({ offerWish }) => offerWish())),
   ofOffer(reads('offer.list', 'offers', 'offer.list', () => ({ maxItems: 5 }))),
+  without(
+    ['offer'],
+    reads('offer.figures', 'offerFigures', 'offer.figures', () => ({ window: '7d', sort: 'calls', maxItems: 5 })),
+  ),
   ofOffer(reads('offer.get', 'offer', 'offer.get', ({ ids }) => ({ id: ids.offer }))),
   ofOffer(
     changes('offer.update', 'updateOffer', 'offer.update', async (world) => ({
@@ -193,7 +197,7 @@ const SELLING: readonly DoorRow[] = [
   changes('bill.remove', 'removeBill', 'bill.remove', () => ({ provider: 'unused' })),
   changes('bill.fetch', 'fetchBill', 'bill.fetch', reportingProvider),
   reads('drift.read', 'drift', 'drift.read', () => ({ provider: 'test' })),
-  reads('payout.position', 'payouts', 'earnings.payouts'),
+  without(['nextPayoutAt'], reads('payout.position', 'payouts', 'earnings.payouts')),
   without(
     ['authorization'],
     reads('payout.get', 'payout', 'payout.get', ({ ids }) => ({ id: ids.payout })),

@@ -134,12 +134,12 @@ function shareColumn(label: string): Column<Share> {
 
 type DayRow = Share & { readonly name: string; readonly cells: readonly UptimeCell[] }
 
-/** The share over all days, of the days with enough calls. */
-function dayRow(name: string, points: readonly UptimePoint[], now: number): DayRow {
-  const known = points.flatMap(({ uptimePct, uptimeBase }) => (uptimePct === null ? [] : [{ uptimePct, uptimeBase }]))
-  const base = known.reduce((sum, { uptimeBase }) => sum + uptimeBase, 0)
-  const share = base === 0 ? null : known.reduce((sum, point) => sum + point.uptimePct * point.uptimeBase, 0) / base
-  return { name, cells: uptimeDays(points, now, DAYS), share, base }
+type Sum = { readonly uptimePct: number | null; readonly uptimeBase: number }
+
+/** A bar for each day, and the share of all calls of these days, which the market sums. */
+function dayRow(name: string, sum: Sum | undefined, points: readonly UptimePoint[], now: number): DayRow {
+  const { uptimePct = null, uptimeBase = 0 } = sum ?? {}
+  return { name, cells: uptimeDays(points, now, DAYS), share: uptimePct, base: uptimeBase }
 }
 
 const DAY_COLUMNS: readonly Column<DayRow>[] = [
@@ -165,10 +165,11 @@ function Days({ data, curl }: { readonly data: PublicStatusQuery; readonly curl:
     .filter((name) => name !== '')
     .sort((a, b) => (a < b ? -1 : 1))
   const rows = [
-    dayRow('Whole market', data.allDays ?? [], now),
+    dayRow('Whole market', data.allPeriod?.[0], data.allDays ?? [], now),
     ...names.map((name) =>
       dayRow(
         name,
+        data.providerPeriods?.find((sum) => sum.name === name),
         points.filter((point) => point.name === name),
         now,
       ),
@@ -180,7 +181,7 @@ function Days({ data, curl }: { readonly data: PublicStatusQuery; readonly curl:
       about="A bar for each UTC day. Of the market: share of calls answered. Of a provider: share of attempts answered, minus back-off time."
       isFlush
     >
-      {data.allDays === null ? (
+      {data.allDays === null || data.allPeriod === null ? (
         <NotSummed />
       ) : (
         <Table

@@ -42,6 +42,7 @@ function Earnings() {
   const query = useScreen(SellerEarningsDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(SellerEarningsDocument, variables, true)
   const feeBps = query.data?.service?.feeBps
+  const rangeName = RANGES.find(({ value }) => value === range)?.label ?? ''
   return (
     <Page
       title="Earnings"
@@ -62,9 +63,9 @@ function Earnings() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Sums data={data} />
+            <Sums data={data} rangeName={rangeName} />
             <Days data={data} />
-            <Models data={data} curl={curl} about={`The last ${RANGES.find(({ value }) => value === range)?.label}`} />
+            <Models data={data} curl={curl} about={`The last ${rangeName}`} />
             <ProviderBills data={data} curl={curl} />
             <Card title="Sales" about="All sales, newest first. Earnings are paid out together" isFlush>
               <Table
@@ -96,7 +97,10 @@ function Earnings() {
   )
 }
 
-function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
+type SumsProps = { readonly data: SellerEarningsQuery; readonly rangeName: string }
+
+function Sums({ data: { earnings }, rangeName }: SumsProps) {
+  const { share } = earnings ?? {}
   return (
     <>
       {earnings?.payoutHold === null || earnings === null ? null : (
@@ -115,6 +119,13 @@ function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
       )}
       <Stats
         figures={[
+          { label: 'Gross', value: <Money micro={share?.grossMicro} />, hint: `paid by buyers, last ${rangeName}` },
+          { label: 'Fee', value: <Money micro={share?.feeMicro} />, hint: `of the market, last ${rangeName}` },
+          { label: 'Net', value: <Money micro={share?.earnedMicro} />, hint: `earned by you, last ${rangeName}` },
+        ]}
+      />
+      <Stats
+        figures={[
           { label: 'Earned', value: <Money micro={earnings?.totalEarnedUsdc} />, hint: 'in all, after the fee' },
           { label: 'To be paid', value: <Money micro={earnings?.pendingUsdc} />, hint: 'now' },
           { label: 'On its way', value: <Money micro={earnings?.inFlightUsdc} />, hint: 'now' },
@@ -128,7 +139,7 @@ function Sums({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
 function Days({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
   const days = [...(earnings?.daily ?? [])].sort((a, b) => (a.day < b.day ? -1 : 1))
   return (
-    <Card title="By day">
+    <Card title="By day" about="Net and fee together are the gross: what buyers paid">
       {days.every(({ earnedMicro }) => earnedMicro === 0) ? (
         <Empty title="Nothing earned in this range">
           <p>
@@ -140,7 +151,10 @@ function Days({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
           label="Earnings by day"
           kind="bars"
           times={days.map((line) => Date.parse(`${line.day}T00:00:00Z`))}
-          series={[{ name: 'Earned', values: days.map(({ earnedMicro }) => earnedMicro) }]}
+          series={[
+            { name: 'Net', values: days.map(({ earnedMicro }) => earnedMicro) },
+            { name: 'Fee', values: days.map(({ feeMicro }) => feeMicro) },
+          ]}
           format={money}
           formatTime={(at) => day(at, 'utc')}
           zone="UTC"
@@ -162,7 +176,21 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
     text: ({ totalTokens }) => totalTokens,
   },
   {
-    label: 'Earned',
+    label: 'Gross',
+    isNumber: true,
+    cell: ({ grossMicro }) => <Money micro={grossMicro} />,
+    text: ({ grossMicro }) => grossMicro,
+    unit: 'microUsd',
+  },
+  {
+    label: 'Fee',
+    isNumber: true,
+    cell: ({ feeMicro }) => <Money micro={feeMicro} />,
+    text: ({ feeMicro }) => feeMicro,
+    unit: 'microUsd',
+  },
+  {
+    label: 'Net',
     isNumber: true,
     cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
     text: ({ earnedMicro }) => earnedMicro,

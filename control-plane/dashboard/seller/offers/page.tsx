@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
-import { count, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, count, milliseconds, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceFile, unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
@@ -13,9 +13,10 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
-import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Money, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import type { RowOrder } from '#control-plane/dashboard/ui/row-order.ts'
 import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
@@ -33,6 +34,22 @@ const STATES = [
   { value: 'inactive', label: 'Inactive' },
 ] as const
 
+const WINDOWS = [
+  { value: '24h', label: '24 hours' },
+  { value: '7d', label: '7 days' },
+] as const
+type OfferWindow = (typeof WINDOWS)[number]['value']
+const ORDERS = ['calls', 'net', 'latency'] as const
+/** The order in which a low value is the better one. */
+const LOW_FIRST = 'latency'
+
+/** The address of an order. Without one the newest offers come first. */
+function searchOf(order: RowOrder | undefined) {
+  const sort = ORDERS.find((one) => one === order?.by)
+  if (order === undefined || sort === undefined) return { sort: undefined, reverse: undefined }
+  return { sort, reverse: order.isDown === (sort === LOW_FIRST) ? ('yes' as const) : undefined }
+}
+
 export function OffersPage() {
   return (
     <Gate side="seller" title="Offers">
@@ -41,18 +58,29 @@ export function OffersPage() {
   )
 }
 
-export type ShownOfferRow = NonNullable<SellerOffersQuery['offers']>['edges'][number]['node']
+type OfferList = NonNullable<SellerOffersQuery['offerFigures']>
+type OfferNode = OfferList['edges'][number]['node']
+/** An offer with its figures. */
+export type ShownOfferRow = OfferNode['offer'] & Omit<OfferNode, 'offer'>
+
+/** The list with a row for each offer. */
+function rowsOf({ offerFigures: list }: SellerOffersQuery) {
+  if (list === null) return null
+  const edges = list.edges.map(({ node: { offer, ...figures } }) => ({ node: { ...offer, ...figures } }))
+  return { edges, pageInfo: list.pageInfo }
+}
 
 function Offers() {
   const search = useSearch({ from: '/seller/offers' })
   const navigate = useNavigate({ from: '/seller/offers' })
-  const { status, model, after } = search
-  const variables = { status, model, after }
+  const { window = '24h', sort, reverse, status, model, after } = search
+  const variables = { window, sort, isReversed: reverse === 'yes' ? true : undefined, status, model, after }
   const query = useScreen(SellerOffersDocument, variables)
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
   const [edited, setEdited] = useState<ShownOfferRow>()
-  const whole = pagesOf(SellerOffersDocument, variables, (read) => read.offers)
-  const shown = (query.data?.offers?.edges ?? []).map(({ node }) => node)
+  const whole = pagesOf(SellerOffersDocument, variables, rowsOf)
+  const list = query.data === undefined ? null : rowsOf(query.data)
+  const shown = (list?.edges ?? []).map(({ node }) => node)
   const selection = useSelection({ shown, readAll: whole.rows })
   const [applied, setApplied] = useState<Applied>()
   const change = (next: Partial<typeof search>) => {
@@ -75,10 +103,10 @@ function Offers() {
         </>
       }
     >
-      <OfferFilters model={model} status={status} onChange={change} />
+      <OfferFilters model={model} status={status} window={window} onChange={change} />
       {applied === undefined ? null : <Changed key={JSON.stringify(applied)} applied={applied} onDone={setApplied} />}
       <Loaded query={query}>
-        {(data) => (
+        {() => (
           <Card
             title="Your offers"
             isFlush
@@ -86,11 +114,16 @@ function Offers() {
           >
             <Table
               label="Offers"
-              columns={[...columnsOf(setEdited, capLeft), choiceOf(selection)]}
+              columns={[...columnsOf(setEdited, capLeft, window), choiceOf(selection)]}
               rows={shown}
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}
               whole={whole}
+              order={{
+                now:
+                  sort === undefined ? undefined : { by: sort, isDown: (sort === LOW_FIRST) === (reverse === 'yes') },
+                onOrder: (next) => change(searchOf(next)),
+              }}
               empty={
                 <Empty title="No offers here">
                   <p>All you need is a provider key with spare capacity.</p>
@@ -102,8 +135,8 @@ function Offers() {
               foot={
                 <Pager
                   after={after}
-                  next={data.offers?.pageInfo.endCursor}
-                  hasNext={data.offers?.pageInfo.hasNextPage}
+                  next={list?.pageInfo.endCursor}
+                  hasNext={list?.pageInfo.hasNextPage}
                   onPage={(to) => change({ after: to })}
                 />
               }
@@ -130,10 +163,15 @@ function Offers() {
 type OfferFiltersProps = {
   readonly model: string | undefined
   readonly status: ShownOfferRow['status'] | undefined
-  readonly onChange: (next: { model?: string | undefined; status?: ShownOfferRow['status'] | undefined }) => void
+  readonly window: OfferWindow
+  readonly onChange: (next: {
+    model?: string | undefined
+    status?: ShownOfferRow['status'] | undefined
+    window?: OfferWindow | undefined
+  }) => void
 }
 
-function OfferFilters({ model, status, onChange: change }: OfferFiltersProps) {
+function OfferFilters({ model, status, window, onChange: change }: OfferFiltersProps) {
   return (
     <Filters>
       <Search
@@ -148,6 +186,15 @@ function OfferFilters({ model, status, onChange: change }: OfferFiltersProps) {
           value={status ?? 'all'}
           choices={STATES}
           onChoose={(next) => change({ status: next === 'all' ? undefined : next })}
+        />
+      </div>
+      <div className="field">
+        <span>Figures of the last</span>
+        <Segments
+          label="Figures of the last"
+          value={window}
+          choices={WINDOWS}
+          onChoose={(next) => change({ window: next === '24h' ? undefined : next })}
         />
       </div>
     </Filters>
@@ -232,7 +279,56 @@ const pricesOf = (offer: ShownOfferRow) => ({
   mediaUnitPrice: offer.effectiveMediaUnitPrice,
 })
 
-function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): readonly Column<ShownOfferRow>[] {
+/** Calls, earnings and latency of an offer in the window. */
+const figureColumns = (windowName: string): readonly Column<ShownOfferRow>[] => [
+  {
+    label: `Calls ${windowName}`,
+    order: 'calls',
+    isNumber: true,
+    cell: ({ calls }) => (calls === null ? <Unknown /> : compact(calls)),
+    text: ({ calls }) => calls,
+  },
+  {
+    label: `Net ${windowName}`,
+    order: 'net',
+    isNumber: true,
+    cell: ({ netMicro, grossMicro }) => (
+      <>
+        <Money micro={netMicro} />
+        <span className="sub">
+          gross <Money micro={grossMicro} />
+        </span>
+      </>
+    ),
+    text: ({ netMicro }) => netMicro,
+    unit: 'microUsd',
+    file: [
+      { label: `Gross ${windowName}`, text: ({ grossMicro }) => grossMicro, unit: 'microUsd' },
+      { label: `Fee ${windowName}`, text: ({ feeMicro }) => feeMicro, unit: 'microUsd' },
+      { label: `Net ${windowName}`, text: ({ netMicro }) => netMicro, unit: 'microUsd' },
+    ],
+  },
+  {
+    label: `First token ${windowName}`,
+    order: 'latency',
+    isNumber: true,
+    isLowFirst: true,
+    cell: ({ ttftP50Ms, ttftSamples }) => (
+      <>
+        {milliseconds(ttftP50Ms)}
+        {ttftP50Ms === null ? null : <span className="sub">p50 of {compact(ttftSamples ?? 0)}</span>}
+      </>
+    ),
+    text: ({ ttftP50Ms }) => ttftP50Ms,
+    unit: 'ms',
+  },
+]
+
+function columnsOf(
+  edit: (offer: ShownOfferRow) => void,
+  capLeft: CapLeft,
+  window: OfferWindow,
+): readonly Column<ShownOfferRow>[] {
   return [
     {
       label: 'Model',
@@ -259,9 +355,20 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
     {
       label: 'Discount',
       isNumber: true,
-      cell: ({ discount }) => percent(discount),
+      cell: ({ discount, updatedAt }) => (
+        <>
+          {percent(discount)}
+          <span className="sub">
+            changed <Ago at={updatedAt} />
+          </span>
+        </>
+      ),
       text: ({ discount }) => discount,
       unit: 'percent',
+      file: [
+        { label: 'Discount', text: ({ discount }) => discount, unit: 'percent' },
+        { label: 'Last change', text: ({ updatedAt }) => updatedAt, unit: 'time' },
+      ],
     },
     {
       label: 'Price, in · out',
@@ -271,6 +378,7 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
       text: ({ effectiveInputPer1m, effectiveMediaUnitPrice }) => effectiveInputPer1m ?? effectiveMediaUnitPrice,
       file: priceFile(pricesOf, ({ mediaUnit }) => mediaUnit),
     },
+    ...figureColumns(window === '24h' ? '24 h' : '7 days'),
     {
       label: 'Left today (UTC)',
       isNumber: true,
@@ -288,13 +396,6 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
       },
       text: ({ capDailyRemainingUsd }) => capDailyRemainingUsd,
       unit: 'usd',
-    },
-    {
-      label: 'Last change',
-      isNumber: true,
-      cell: ({ updatedAt }) => <Ago at={updatedAt} />,
-      text: ({ updatedAt }) => updatedAt,
-      unit: 'time',
     },
     {
       label: 'Change',

@@ -4,15 +4,15 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageRequestPayoutDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerPayoutsQuery } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
 import { SellerPayoutsDocument } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
-import { money, percent, short, toMicro, words } from '#control-plane/dashboard/data/format.ts'
+import { money, percent, span, toMicro, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Ago, Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
-import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { Address, Ago, Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
@@ -68,6 +68,7 @@ function Payouts() {
               <NeedsWallet>Earnings wait here until you link a wallet, or your offers name an address.</NeedsWallet>
               <Withheld position={payouts} answer={withheldBy} />
               <Position position={payouts} />
+              <Schedule position={payouts} />
               <p className="muted">
                 Amounts are net: the market's fee
                 {service === null ? '' : ` of ${percent(service.feeBps / BPS_OF_PERCENT, 2)}`} is taken from each sale,
@@ -136,10 +137,37 @@ function Position({ position }: { readonly position: PayoutPosition }) {
   )
 }
 
+/** When money leaves, and what it waits for. */
+function Schedule({ position }: { readonly position: PayoutPosition }) {
+  const { nextPayoutAt, payoutEveryMs, holdMs, thresholdUsdc } = position
+  return (
+    <Card title="Schedule">
+      <Facts
+        facts={[
+          [
+            'Next automatic payout',
+            nextPayoutAt === null ? (
+              'Payouts are stopped'
+            ) : nextPayoutAt <= Date.now() ? (
+              'Within a minute'
+            ) : (
+              <Time key="next" at={nextPayoutAt} />
+            ),
+          ],
+          ['Runs', `every ${span(payoutEveryMs)}`],
+          ['Minimum', money(thresholdUsdc)],
+          ['Hold period', holdMs === 0 ? 'None' : `${span(holdMs)} after each call`],
+        ]}
+      />
+    </Card>
+  )
+}
+
 const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition['recipients'][number]>[] => [
   {
     label: 'Address',
-    cell: ({ recipient }) => <code>{recipient ?? 'no address'}</code>,
+    cell: ({ recipient }) =>
+      recipient === null ? <span className="muted">no address</span> : <Address address={recipient} isWhole />,
     text: ({ recipient }) => recipient,
   },
   {
@@ -209,7 +237,7 @@ const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
   },
   {
     label: 'To',
-    cell: ({ recipient }) => <code className="nowrap">{short(recipient)}</code>,
+    cell: ({ recipient }) => <Address address={recipient} />,
     text: ({ recipient }) => recipient,
   },
   {

@@ -1,0 +1,73 @@
+import { sql } from 'kysely'
+import type { AccountId, OfferId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, bytes, double, nullable } from './tables/column.ts'
+import type { OfferStatus } from './tables/offers.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
+
+/** An offer of a seller with the sums of its hours. Amounts are micro-USD. */
+const OFFER_SUMS_ROW = {
+  id: OFFER_TABLES.offer.id,
+  model: OFFER_TABLES.offer.model,
+  provider: OFFER_TABLES.offer.provider,
+  label: OFFER_TABLES.offer.label,
+  status: OFFER_TABLES.offer.status,
+  /** Calls that were paid, or served for nothing. Null while an hour is not summed in this form. */
+  calls: nullable(double()),
+  gross: bigint(),
+  net: nullable(bigint()),
+  ttftSamples: double(),
+}
+export type OfferSums = RowOf<typeof OFFER_SUMS_ROW>
+
+export type OfferSumsFilter = {
+  readonly status: OfferStatus | undefined
+  readonly model: string | undefined
+  /** The first hour, in Unix milliseconds. */
+  readonly from: number
+  readonly limit: number
+}
+
+/** The newest offers of a seller with their sums since an hour. An offer without a call has sums of zero. */
+export function listOfferSums(
+  db: Database | Trx,
+  seller: AccountId,
+  { status, model, from, limit }: OfferSumsFilter,
+): Promise<OfferSums[]> {
+  const conditions = [
+    sql`o.seller_account = ${seller}`,
+    ...(status === undefined ? [] : [sql`o.status = ${status}`]),
+    ...(model === undefined ? [] : [sql`o.model = ${model}`]),
+  ]
+  return readRows(
+    db,
+    OFFER_SUMS_ROW,
+    sql`select o.id, o.model, o.provider, o.label, o.status, h.calls::float8 as calls, h.gross, h.net,
+      h."ttftSamples"
+    from (select * from offer o where ${sql.join(conditions, sql` and `)} order by o.id desc limit ${limit}) o
+    cross join lateral (
+      select case when count(*) = count(calls) then coalesce(sum(calls), 0) end as calls,
+        coalesce(sum(volume_micro), 0)::bigint as gross,
+        case when count(*) = count(net_micro) then coalesce(sum(net_micro), 0)::bigint end as net,
+        coalesce(sum(ttft_samples), 0)::float8 as "ttftSamples"
+      from market_offer_hour where offer = o.id and starts_at >= ${new Date(from)}) h
+    order by o.id desc`,
+  )
+}
+
+/** The stored sketches of the time to the first token since an hour, for some offers, in the order of their ids. */
+export function listOfferSketches(
+  db: Database | Trx,
+  offers: readonly OfferId[],
+  from: number,
+): Promise<{ readonly offer: string; readonly sketch: Buffer }[]> {
+  return readRows(
+    db,
+    { offer: OFFER_TABLES.offer.id, sketch: bytes() },
+    sql`select offer, string_agg(ttft_sketch, ''::bytea) as sketch from market_offer_hour
+    where offer = any(${[...offers]}::text[]) and starts_at >= ${new Date(from)} and ttft_samples > 0
+    group by offer order by offer`,
+  )
+}

@@ -160,6 +160,8 @@ create table api_key (
   -- True for the key that the playground of its user pays with. It has a cap of the day, and nobody knows its own
   -- secret.
   is_playground boolean not null default false,
+  -- When the owner froze the key. Null for a key that works.
+  frozen_at timestamp with time zone,
   PRIMARY KEY (id),
   UNIQUE (hash),
   FOREIGN KEY (made_by) REFERENCES app_user(id),
@@ -168,6 +170,7 @@ create table api_key (
   FOREIGN KEY (workspace_id) REFERENCES workspace(id),
   constraint api_key_cap_daily_micro_check CHECK (cap_daily_micro > 0),
   constraint api_key_cap_monthly_micro_check CHECK (cap_monthly_micro > 0),
+  constraint api_key_frozen CHECK (frozen_at IS NULL OR type = 'buyer'::text),
   constraint api_key_hash_check CHECK (hash ~ '^[0-9a-f]{64}$'::text),
   constraint api_key_id_check CHECK (id ~ '^key_[0-9A-Za-z_-]{1,64}$'::text),
   constraint api_key_label_check CHECK (length(label) >= 1 AND length(label) <= 200),

@@ -59,6 +59,7 @@ export const ERRORS = {
   invalid_signature: row(401, auth, 'The signed message is not valid.'),
   forbidden: row(403, permission, 'This key does not have permission to do that.'),
   wallet_required: row(403, permission, 'This action needs a wallet. Link a wallet to your account first.'),
+  key_frozen: row(403, permission, 'This key is frozen. Unfreeze it, or use another key.'),
   model_not_allowed: row(403, permission, 'This key is not allowed to use this model.'),
   platform_route_refused: row(403, permission, 'The market does not sell this route of the provider.'),
   policy_refused: row(403, permission, 'Offers exist, but the rules of their sellers do not allow this call.'),

@@ -6,21 +6,24 @@ import { termColumns } from './key-terms.ts'
 import { readRows } from './rows.ts'
 import { text } from './tables/column.ts'
 
-/** The fields of a key that its owner may change. `expiresAt` is Unix milliseconds. */
+/** The fields of a key that its owner may change. Instants are Unix milliseconds. */
 export type ChangedKey = {
   readonly label: string
   readonly expiresAt: number | null
+  /** When the owner froze the key, Unix milliseconds. Null for a key that works. */
+  readonly frozenAt: number | null
   readonly terms: KeyTerms
 }
 
 /** Writes the fields of a key that its owner may change. */
 export async function updateKey(trx: Trx, id: KeyId, changedKey: ChangedKey): Promise<void> {
-  const { label, expiresAt, terms } = changedKey
+  const { label, expiresAt, frozenAt, terms } = changedKey
   await trx
     .updateTable('api_key')
     .set({
       label,
       expires_at: expiresAt === null ? null : new Date(expiresAt),
+      frozen_at: frozenAt === null ? null : new Date(frozenAt),
       ...termColumns(terms),
     })
     .where('id', '=', id)

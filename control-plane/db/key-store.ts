@@ -18,6 +18,7 @@ const STORED_KEY_ROW = {
   account: id('acc'),
   wallet: ACCOUNT_TABLES.app_user.wallet,
   isRevoked: boolean(),
+  isFrozen: boolean(),
   expiresAt: nullable(timestamp()),
 }
 export type StoredKey = RowOf<typeof STORED_KEY_ROW>
@@ -25,7 +26,8 @@ export type StoredKey = RowOf<typeof STORED_KEY_ROW>
 const STORED = sql`k.id, k.type, k.label, s.hash,
   case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
     else coalesce(w.seller_account, u.seller_account) end as account, u.wallet,
-  k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS}`
+  k.revoked_at is not null as "isRevoked", k.frozen_at is not null as "isFrozen",
+  least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS}`
 
 /** The owner of a key. A key of a workspace uses the workspace's accounts. */
 const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`

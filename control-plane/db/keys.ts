@@ -23,13 +23,14 @@ const KEY_ROW = {
   lastUsedAt: KEY_TABLES.api_key.last_used_at,
   expiresAt: nullable(timestamp()),
   revokedAt: KEY_TABLES.api_key.revoked_at,
+  frozenAt: KEY_TABLES.api_key.frozen_at,
   isPlayground: boolean(),
 }
 export type KeyRow = RowOf<typeof KEY_ROW>
 
 const OWNER_COLUMNS = sql`id, key_prefix as "keyPrefix", label, created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  is_playground as "isPlayground", ${SELECT_TERMS}`
+  frozen_at as "frozenAt", is_playground as "isPlayground", ${SELECT_TERMS}`
 
 export type NewKey = {
   readonly id: KeyId
@@ -70,6 +71,7 @@ export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> 
       last_used_at: null,
       expires_at: key.expiresAt === null ? null : new Date(key.expiresAt),
       revoked_at: null,
+      frozen_at: null,
       organization_id: key.management?.organization ?? null,
       organization_role: key.management?.role ?? null,
       made_by: key.management?.madeBy ?? null,
@@ -175,6 +177,7 @@ const PRESENTED_KEY_ROW = {
   sellerAccount: nullable(id('acc')),
   expiresAt: nullable(timestamp()),
   revokedAt: KEY_TABLES.api_key.revoked_at,
+  isFrozen: boolean(),
   lastUsedAt: KEY_TABLES.api_key.last_used_at,
   capDailyMicro: KEY_TABLES.api_key.cap_daily_micro,
   capMonthlyMicro: KEY_TABLES.api_key.cap_monthly_micro,
@@ -210,7 +213,7 @@ async function findPresented(db: Database | Trx, sought: RawBuilder<unknown>): P
       coalesce(w.seller_account, u.seller_account) as "sellerAccount", w.id as workspace,
       coalesce(w.organization_id, k.organization_id) as organization, k.organization_role as role,
       least(k.expires_at, s.expires_at) as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
-      k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro", k.models_allowed as "modelsAllowed"
+      k.frozen_at is not null as "isFrozen", k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro", k.models_allowed as "modelsAllowed"
     from (${sought}) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id
     left join workspace w on w.id = k.workspace_id limit 1`,
   )

@@ -22,7 +22,7 @@ const RETRY_SECONDS = 2
 export type KeyFigures = { readonly known: number; readonly hits: number; readonly lookups: number }
 
 export type BuyerKeyStore = {
-  /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
+  /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `key_frozen`, `service_unavailable`. */
   identify(key: string): Promise<AccountPayer>
   /** The label and the expiry of a key, which its owner knows it by, once it is identified. */
   aboutOf(key: string): Pick<KeyRecord, 'label' | 'expiresAt'>
@@ -108,6 +108,7 @@ function checkForm(key: string): void {
 function check({ record, payer }: KnownKey, now: number): AccountPayer {
   if (record.type !== 'buyer') throw new AppError('wrong_key_type')
   if (record.isRevoked || (record.expiresAt !== null && record.expiresAt <= now)) throw new AppError('invalid_api_key')
+  if (record.isFrozen) throw new AppError('key_frozen')
   return payer
 }
 

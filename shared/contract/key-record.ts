@@ -13,6 +13,8 @@ export const KeyRecordSchema = z.object({
   /** The owner's name of the key. Older records have none. */
   label: z.string().default(''),
   isRevoked: z.boolean(),
+  /** True while the owner has frozen the key. Older records have none. */
+  isFrozen: z.boolean().default(false),
   /** Unix milliseconds. Null for a key without an end. */
   expiresAt: z.number().int().nullable(),
   minDiscountPct: z.number().int().min(0).max(100).nullable(),

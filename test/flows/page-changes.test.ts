@@ -9,6 +9,7 @@ import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
+import { savedBy } from '#test/support/page/table-file.ts'
 import { until } from '#test/support/run/until.ts'
 
 const SEEN_MS = 20_000
@@ -166,6 +167,66 @@ describe('a buyer', () => {
       await dialog(page).waitFor({ state: 'detached' })
       expect(await floorOf()).toBe(stored)
     }
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('edits a key, freezes it so that its calls are refused, and unfreezes it', async () => {
+    const { buyer_key: own } = network.sandbox
+    const label = `edited-${Date.now()}`
+    const made = Key.parse(
+      await door('POST', '/v1/buyer/keys', own, { label, models_allowed: [MODEL], cap_daily_usd: 4 }),
+    )
+    const { context, page, complaints } = await open(own)
+    await page.goto(`${site}/buyer/keys`)
+    const row = page.getByRole('row', { name: new RegExp(label) })
+    const press = (name: string) => row.getByRole('button', { name, exact: true }).click()
+    await press('Edit')
+    expect(await dialog(page).getByLabel('Models').inputValue()).toBe(MODEL)
+    await dialog(page).getByLabel('Models').fill('')
+    await dialog(page).getByLabel('Cap a day, US dollars').fill('2.5')
+    await dialog(page).getByLabel('Name').fill(`${label}-b`)
+    await dialog(page).getByRole('button', { name: 'Save key' }).click()
+    await row.getByText('$2.50 a day').waitFor()
+    const Listed = z.object({ keys: z.array(z.looseObject({ id: z.string() })) })
+    const { keys } = Listed.parse(await door('GET', '/v1/buyer/keys', own))
+    expect(keys.find(({ id }) => id === made.id)).toMatchObject({
+      label: `${label}-b`,
+      models_allowed: null,
+      cap_daily_usd: 2.5,
+    })
+    await say(made.key)
+    await press('Freeze')
+    await dialog(page).getByRole('button', { name: 'Freeze' }).click()
+    await row.getByText('frozen').waitFor()
+    const refusal = () => say(made.key).then(() => '', String)
+    await until('the frozen key is refused', SEEN_MS, async () => (await refusal()).includes('key_frozen'))
+    expect(await refusal()).toContain('403')
+    expect(await savedBy(page, 'Keys')).toContainEqual(expect.stringContaining(`${label}-b,frozen,2.5`))
+    await press('Unfreeze')
+    await dialog(page).getByRole('button', { name: 'Unfreeze' }).click()
+    await row.getByText('active').waitFor()
+    await until('the key calls again', SEEN_MS, async () => (await refusal()) === '')
+    await door('DELETE', `/v1/buyer/keys/${made.id}`, own)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('offers no rotation of an expired key, and says expired in its file', async () => {
+    const { buyer_key: own } = network.sandbox
+    const label = `expired-${Date.now()}`
+    const soon = Date.now() + 1_500
+    const made = Key.parse(await door('POST', '/v1/buyer/keys', own, { label, expires_at: soon }))
+    await until('the key has expired', SEEN_MS, async () => Date.now() > soon)
+    const { context, page, complaints } = await open(own)
+    await page.goto(`${site}/buyer/keys`)
+    const row = page.getByRole('row', { name: new RegExp(label) })
+    await row.getByText('expired', { exact: true }).waitFor()
+    const buttons = await row.getByRole('button').allTextContents()
+    expect(buttons).toContain('Edit')
+    expect(buttons).not.toContain('Rotate')
+    expect(await savedBy(page, 'Keys')).toContainEqual(expect.stringContaining(`${label},expired,`))
+    await door('DELETE', `/v1/buyer/keys/${made.id}`, own)
     expect(complaints).toEqual([])
     await context.close()
   })

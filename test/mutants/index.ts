@@ -5,6 +5,7 @@ import { BILL_MUTANTS } from './bills.ts'
 import { CALL_MUTANTS } from './calls.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
 import { JOB_MUTANTS } from './jobs.ts'
+import { KEY_MUTANTS } from './keys.ts'
 import { METERING_MUTANTS } from './metering.ts'
 import type { Mutant } from './mutant.ts'
 import { PASSKEY_MUTANTS } from './passkeys.ts'
@@ -41,5 +42,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...REFUSAL_MUTANTS,
   ...PASSKEY_MUTANTS,
   ...SUPPORT_MUTANTS,
+  ...KEY_MUTANTS,
   ...PLAYGROUND_MUTANTS,
 ]

@@ -259,6 +259,8 @@ describe('buyers’ keys', () => {
     const keys = await startKeys()
     const [revoked, expired] = [await issue({ isRevoked: true }), await issue({ expiresAt: 1 })]
     const stranger = newApiKey('buyer').secret.reveal()
+    expect(await codeOf(keys.identify(await issue({ isFrozen: true })))).toBe('key_frozen')
+    expect(await codeOf(keys.identify(await issue({ isFrozen: true, isRevoked: true })))).toBe('invalid_api_key')
     expect(await codeOf(keys.identify(revoked))).toBe('invalid_api_key')
     expect(await codeOf(keys.identify(expired))).toBe('invalid_api_key')
     expect(await codeOf(keys.identify(stranger))).toBe('invalid_api_key')

@@ -21,6 +21,7 @@ import { eventText, reserveRequest, untilOpen } from '#test/support/books/gate.t
 import { grant, newAccount } from '#test/support/books/ledger.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { sessionHeaders } from '#test/support/doors/wallet.ts'
 
 let market: TestMarket
 let node: Node
@@ -35,7 +36,14 @@ beforeAll(async () => {
 afterAll(() => market?.stop())
 
 const idem = () => ({ idempotencyKey: market.plane.ids.ulid() })
-const View = z.object({ id: z.string(), key: z.string().optional(), former_expires_at: z.number().optional() }).loose()
+const View = z
+  .object({
+    id: z.string(),
+    key: z.string().optional(),
+    former_expires_at: z.number().optional(),
+    frozen_at: z.number().nullish(),
+  })
+  .loose()
 
 async function published(key: string) {
   const text = await market.world.redis.hget(cacheKeys.keys, hashApiKey(key, market.plane.settings.keyPepper))
@@ -48,6 +56,8 @@ async function newKey(person: Person, terms: object = {}): Promise<{ id: KeyId; 
   return { id: made.id, secret: made.secret?.reveal() ?? '' }
 }
 
+const signInByKey = async (key: string) =>
+  sessionHeaders(await market.rest('POST', '/v1/auth/key-session', { body: { key } }))
 const patch = (person: Person, id: string, body: object, key = person.buyerKey) =>
   market.rest('PATCH', `/v1/buyer/keys/${id}`, { key, body })
 const rotate = (person: Person, id: string, body: object = {}, key = person.buyerKey) =>
@@ -90,6 +100,44 @@ describe('the models of a buyer key', () => {
     ])
     expect((await patch(ada, id, { models_allowed: ['claude-test'] })).status).toBe(200)
     expect((await patch(ada, id, { label: 'renamed' })).status).toBe(200)
+  })
+})
+
+describe('a frozen buyer key', () => {
+  it('is published as frozen with each of its secrets, and works again with the same limits', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada, { minDiscountPct: 10 })
+    const rotated = View.parse((await rotate(ada, id)).body)
+    expect((await published(secret))?.isFrozen).toBe(false)
+    const frozen = await patch(ada, id, { is_frozen: true })
+    expect([frozen.status, frozen.body]).toEqual([200, expect.objectContaining({ frozen_at: expect.any(Number) })])
+    for (const one of [secret, rotated.key ?? '']) {
+      expect(await published(one)).toMatchObject({ isFrozen: true, isRevoked: false, minDiscountPct: 10 })
+    }
+    const renamed = await patch(ada, id, { label: 'renamed', cap_daily_usd: 3 })
+    expect(View.parse(renamed.body).frozen_at).toBe(View.parse(frozen.body).frozen_at)
+    expect(View.parse((await patch(ada, id, { is_frozen: true })).body).frozen_at).toBe(
+      View.parse(frozen.body).frozen_at,
+    )
+    expect(View.parse((await patch(ada, id, { is_frozen: false })).body).frozen_at).toBeNull()
+    expect(await published(secret)).toMatchObject({ isFrozen: false, minDiscountPct: 10, capDailyMicro: 3_000_000n })
+  })
+
+  it('opens no account path, so it cannot unfreeze itself, nor does a browser that it signed in', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada)
+    const headers = await signInByKey(secret)
+    const unfreeze = { is_frozen: false }
+    expect((await market.rest('GET', '/v1/buyer/me', { headers })).status).toBe(200)
+    await patch(ada, id, { is_frozen: true })
+    expect(codeOf(await patch(ada, id, unfreeze, secret))).toBe('key_frozen')
+    expect(codeOf(await market.rest('PATCH', `/v1/buyer/keys/${id}`, { headers, body: unfreeze }))).toBe(
+      'invalid_session',
+    )
+    const signIn = market.rest('POST', '/v1/auth/key-session', { body: { key: secret } })
+    expect(codeOf(await signIn)).toBe('key_frozen')
+    await patch(ada, id, unfreeze)
+    expect((await market.rest('GET', '/v1/buyer/me', { headers })).status).toBe(200)
   })
 })
 

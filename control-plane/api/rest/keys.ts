@@ -73,8 +73,8 @@ function newBuyerKeyOf(created: CreatedKey): z.output<typeof BuyerKeyCreated> {
 }
 
 function factsOf(key: KeyView): z.output<typeof KeyFacts> {
-  const { id, kind, keyPrefix, label, createdAt, lastUsedAt, revokedAt, expiresAt } = key
-  const facts = { id, kind, keyPrefix, label, createdAt, lastUsedAt, revokedAt }
+  const { id, kind, keyPrefix, label, createdAt, lastUsedAt, revokedAt, frozenAt, expiresAt } = key
+  const facts = { id, kind, keyPrefix, label, createdAt, lastUsedAt, revokedAt, frozenAt }
   return { ...facts, ...(expiresAt === null ? {} : { expiresAt }) }
 }
 

@@ -17,7 +17,7 @@ import { MANAGEMENT_ROLES } from './organizations.ts'
 
 const KEY_TYPES: readonly KeyType[] = ['buyer', 'seller', 'management']
 
-/** Tables of `0003_keys.sql`, `0110_page_sessions.sql` and `0208_playground.sql`. A hash is an HMAC in hex. */
+/** Tables of `0003_keys.sql`, `0110_page_sessions.sql`, `0208_playground.sql` and `0215_frozen_keys.sql`. A hash is an HMAC in hex. */
 export const KEY_TABLES = {
   api_key: {
     id: id('key'),
@@ -43,6 +43,7 @@ export const KEY_TABLES = {
     last_used_at: nullable(timestamp()),
     expires_at: nullable(timestamp()),
     revoked_at: nullable(timestamp()),
+    frozen_at: nullable(timestamp()),
   },
   key_former_secret: {
     hash: text(),

@@ -37,12 +37,13 @@ const KeyPatch = z.strictObject({
   id: oneLine(100),
   label: Label.optional(),
   expiresAt: Instant.nullish(),
+  isFrozen: z.boolean().optional(),
   ...KeyTermFields,
 })
 
 /**
- * Changes the limits, end and label of a buyer key. An absent field stays, and null removes a limit. A new cap counts
- * earlier use of the key. The data plane applies new limits within a second. Throws `not_found`, `conflict` for a
+ * Changes the limits, end and label of a buyer key, and freezes it. An absent field stays, and null removes a limit. A
+ * new cap counts earlier use of the key. The data plane applies new limits within a second. Calls that run go on. Throws `not_found`, `conflict` for a
  * revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an expired key would come back above the most
  * keys of a wallet, and `service_unavailable` while the gate cannot count for a new cap.
  */
@@ -97,7 +98,8 @@ async function changeKey(ctx: Pick<Ctx, 'clock'>, trx: Trx, actor: BuyerActor, p
   const terms = changeTerms(termsOf(row), patch)
   const before = row.expiresAt?.getTime() ?? null
   const expiresAt = patch.expiresAt === undefined ? before : patch.expiresAt
-  await updateKey(trx, patch.id, { label: patch.label ?? row.label, expiresAt, terms })
+  const frozenAt = patch.isFrozen === false ? null : (row.frozenAt?.getTime() ?? (patch.isFrozen ? now : null))
+  await updateKey(trx, patch.id, { label: patch.label ?? row.label, expiresAt, frozenAt, terms })
   await insertKeyChange(trx, patch.id)
   const after = await findLivingKey(trx, actor, patch.id)
   return { before: viewOfKey(row, 'buyer'), after: viewOfKey(after, 'buyer'), isCapped: hasCap(terms) }

@@ -101,6 +101,7 @@ function toPublished(key: StoredKey): PublishedKey {
     wallet: key.wallet,
     label: key.label,
     isRevoked: key.isRevoked,
+    isFrozen: key.isFrozen,
     expiresAt: key.expiresAt?.getTime() ?? null,
     minDiscountPct: key.minDiscountPct,
     providersBlocked: key.providersBlocked,

@@ -29,6 +29,7 @@ export const KeyViewSchema = z.object({
   lastUsedAt: UnixMs.nullable(),
   expiresAt: UnixMs.nullable(),
   revokedAt: UnixMs.nullable(),
+  frozenAt: UnixMs.nullable().describe('When its owner froze the key. Null while it works.'),
   /** Null for a seller key. */
   terms: KeyTermsViewSchema.nullable(),
 })
@@ -52,6 +53,7 @@ export function viewOfKey(row: KeyRow, keyType: 'buyer' | 'seller'): KeyView {
     lastUsedAt: row.lastUsedAt?.getTime() ?? null,
     expiresAt: row.expiresAt?.getTime() ?? null,
     revokedAt: row.revokedAt?.getTime() ?? null,
+    frozenAt: row.frozenAt?.getTime() ?? null,
     terms:
       keyType === 'seller'
         ? null

@@ -7,7 +7,7 @@ import { NOBODY } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { orUnavailable } from '#control-plane/operation/or-unavailable.ts'
 import { isBounded } from '#control-plane/services/keys/key-terms.ts'
-import { isLivingKey } from '#control-plane/services/keys/living-key.ts'
+import { isLivingKey, requireThawed } from '#control-plane/services/keys/living-key.ts'
 import { hashApiKey, isWellFormedKey } from '#shared/api-key.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -20,8 +20,8 @@ type AuthCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>
 
 /**
  * Returns the actor of a key, or the anonymous actor without one. Throws `invalid_api_key` for a key that is malformed,
- * unknown, revoked or expired. A malformed key costs no look-up. Throws `service_unavailable` when the database cannot
- * answer.
+ * unknown, revoked or expired, and `key_frozen`. A malformed key costs no look-up. Throws `service_unavailable` when the
+ * database cannot answer.
  */
 export async function authenticate(ctx: AuthCtx, key: string | undefined): Promise<Actor> {
   if (key === undefined) return NOBODY
@@ -32,6 +32,7 @@ export async function authenticate(ctx: AuthCtx, key: string | undefined): Promi
 }
 
 async function useKey(ctx: AuthCtx, key: PresentedKey): Promise<KeyedActor> {
+  requireThawed(key)
   const now = ctx.clock.now()
   const actor = actorOf(key)
   if (key.lastUsedAt === null || now - key.lastUsedAt.getTime() > USE_RESOLUTION_MS) {
@@ -42,7 +43,7 @@ async function useKey(ctx: AuthCtx, key: PresentedKey): Promise<KeyedActor> {
 
 /**
  * Returns the user or the key of a session's cookie. Throws `invalid_session` for a token that is malformed, unknown,
- * ended or expired, or whose key has ended, and `service_unavailable` when the database cannot answer.
+ * ended or expired, or whose key has ended or is frozen, and `service_unavailable` when the database cannot answer.
  */
 export async function authenticateSession(ctx: AuthCtx, token: string): Promise<Actor> {
   if (!isWellFormedToken(token)) throw new AppError('invalid_session')
@@ -56,6 +57,9 @@ export async function authenticateSession(ctx: AuthCtx, token: string): Promise<
   }
   const byKey = await orUnavailable(() => findKeySessionByHash(ctx.db, hash))
   if (byKey === undefined || !isLivingKey(byKey.key, ctx.clock.now())) throw new AppError('invalid_session')
+  if (byKey.key.isFrozen) {
+    throw new AppError('invalid_session', { message: 'The key of this session is frozen. Sign in another way.' })
+  }
   await useSession(ctx, byKey)
   return { ...(await useKey(ctx, byKey.key)), keySession: byKey.id }
 }

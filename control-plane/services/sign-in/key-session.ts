@@ -14,7 +14,7 @@ import {
 import type { Actor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { isLivingKey } from '#control-plane/services/keys/living-key.ts'
+import { isLivingKey, requireThawed } from '#control-plane/services/keys/living-key.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { hashApiKey, isWellFormedKey } from '#shared/api-key.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -77,6 +77,7 @@ export const createKeySession = defineOperation({
     const hash = hashSessionToken(token.reveal(), ctx.settings.sessionSecret)
     return transact(ctx.db, async (trx) => {
       const key = proof.key === undefined ? await keyOfCode(ctx, trx, proof.code ?? '') : await keyOf(ctx, proof.key)
+      requireThawed(key)
       const keyEnd = key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
       const expiresAt = Math.min(createdAt + SESSION_MS, keyEnd)
       await endFormer(trx, actor)

@@ -59,6 +59,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   invalid_signature: AUTH,
   forbidden: PERMISSION,
   wallet_required: PERMISSION,
+  key_frozen: PERMISSION,
   model_not_allowed: PERMISSION,
   platform_route_refused: PERMISSION,
   policy_refused: PERMISSION,

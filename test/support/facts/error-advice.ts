@@ -139,6 +139,7 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
   idempotency_key_reused: { todo: 'Use a new `Idempotency-Key` for a new request.', retry: 'no' },
   idempotency_in_progress: { todo: 'Wait for the first request, then send the request again.', retry: 'yes' },
   key_limit_reached: { todo: 'Revoke a key that you do not need.', retry: 'no' },
+  key_frozen: { todo: 'Unfreeze it on the keys screen, or send another key.', retry: 'once it is unfrozen' },
   workspace_in_use: {
     todo: 'Delete its offers, revoke its keys and pay out its money: `detail` counts them.',
     retry: 'no',

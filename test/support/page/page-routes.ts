@@ -107,6 +107,8 @@ export const SCREEN_SIDES = ['nobody', 'buyer', 'member', 'seller', 'operator'] 
 /** A dialog of each kind, and the button that opens it. `{call}` means a call of the buyer. */
 export const DIALOGS = [
   { name: 'new-key', side: 'buyer', path: '/buyer/keys', button: 'New key' },
+  { name: 'edit-key', side: 'buyer', path: '/buyer/keys', button: 'Edit' },
+  { name: 'freeze-key', side: 'buyer', path: '/buyer/keys', button: 'Freeze' },
   { name: 'playground-model', side: 'buyer', path: '/playground', button: 'Add a model to compare' },
   { name: 'playground-code', side: 'buyer', path: '/playground', button: 'Code' },
   { name: 'edit-limits', side: 'buyer', path: '/buyer/limits', button: /^Change the limits of/ },

@@ -5,83 +5,44 @@ import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
-
-const BLANK = { label: '', daily: '', monthly: '', floor: '', models: '', days: '', allowsUntrusted: false }
-type Draft = typeof BLANK
+import { BLANK_KEY, KeyFields, termsIn } from './key-fields.tsx'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
-const numberIn = (text: string) => (text.trim() === '' ? undefined : Number(text))
-
-function inputOf(draft: Draft) {
-  const days = numberIn(draft.days)
-  const models = draft.models.split(/[\s,]+/).filter((name) => name !== '')
-  return {
-    label: draft.label.trim(),
-    providersBlocked: [],
-    capDailyUsd: numberIn(draft.daily),
-    capMonthlyUsd: numberIn(draft.monthly),
-    minDiscountPct: numberIn(draft.floor),
-    ...(models.length === 0 ? {} : { modelsAllowed: models }),
-    ...(days === undefined ? {} : { expiresAt: Date.now() + days * DAY_MS }),
-    ...(draft.allowsUntrusted ? { allowUntrusted: true } : {}),
-  }
-}
 
 type Props = { readonly dialog: DialogState; readonly onMade: (shownSecret: ShownSecret) => void }
 
 export function NewKey({ dialog, onMade }: Props) {
-  const [draft, setDraft] = useState<Draft>(BLANK)
+  const [draft, setDraft] = useState(BLANK_KEY)
+  const [days, setDays] = useState('')
   const create = useChange(PageCreateBuyerKeyDocument, {
     onDone: ({ createBuyerKey: { key, record } }) => {
-      setDraft(BLANK)
+      setDraft(BLANK_KEY)
+      setDays('')
       dialog.close()
       if (key !== null) onMade({ title: `Key ${record.label}`, secret: key })
     },
   })
-  const field = (name: Exclude<keyof Draft, 'allowsUntrusted'>) => ({
-    value: draft[name],
-    onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
-      setDraft({ ...draft, [name]: currentTarget.value }),
-  })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    create.mutate({ input: inputOf(draft) })
+    const expiresAt = days.trim() === '' ? null : Date.now() + Number(days) * DAY_MS
+    create.mutate({ input: { ...termsIn(draft), expiresAt } })
   }
   return (
     <Dialog dialog={dialog} title="New key">
       <form className="form" onSubmit={submit}>
-        <Input label="Name" hint="For you: what calls with it" required maxLength={200} {...field('label')} />
-        <div className="form-row">
-          <Input
-            label="Cap a day, US dollars"
-            hint="Per UTC day. Leave blank for no cap"
-            type="number"
-            min={0.000001}
-            step="any"
-            {...field('daily')}
-          />
-          <Input label="Cap a month, US dollars" type="number" min={0.000001} step="any" {...field('monthly')} />
-        </div>
-        <div className="form-row">
-          <Input
-            label="Minimum discount, percent"
-            hint="A call below it is refused"
-            type="number"
-            min={0}
-            max={100}
-            step={1}
-            {...field('floor')}
-          />
-          <Input label="Ends after, days" type="number" min={1} max={3650} step={1} {...field('days')} />
-        </div>
-        <Input label="Models" hint="Separate with spaces. Leave blank for all." {...field('models')} />
-        <Check
-          label="May use providers that are not trusted"
-          isOn={draft.allowsUntrusted}
-          onChange={(allowsUntrusted) => setDraft({ ...draft, allowsUntrusted })}
+        <KeyFields draft={draft} onChange={setDraft} />
+        <Input
+          label="Ends after, days"
+          hint="Leave blank for no end"
+          type="number"
+          min={1}
+          max={3650}
+          step={1}
+          value={days}
+          onChange={({ currentTarget }) => setDays(currentTarget.value)}
         />
         {create.error === null ? null : <ErrorNotice error={create.error} />}
         <div className="dialog-foot">

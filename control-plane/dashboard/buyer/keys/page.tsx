@@ -20,6 +20,9 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
+import { EditKey, FreezeKey } from './edit-key.tsx'
+import type { ListedKey } from './listed-key.ts'
+import { stateOfKey } from './listed-key.ts'
 import { NewKey } from './new-key.tsx'
 
 const DAYS = 30
@@ -32,9 +35,8 @@ export function KeysPage() {
   )
 }
 
-type Key = NonNullable<BuyerKeysQuery['buyerKeys']>['edges'][number]['node']
 type Use = NonNullable<BuyerKeysQuery['usageBuckets']>[number]
-type KeyDialog = { readonly kind: 'rotate' | 'revoke'; readonly key: Key }
+type KeyDialog = { readonly kind: 'edit' | 'freeze' | 'rotate' | 'revoke'; readonly key: ListedKey }
 
 function Keys() {
   const { after, new: isNew } = useSearch({ from: '/buyer/keys' })
@@ -56,7 +58,7 @@ function Keys() {
   return (
     <Page
       title="Buyer keys"
-      about="A key is what a program calls with. It has its own caps, its own discount floor, and ends on its own."
+      about="API keys let your apps call models. Each key has its own budget, models, minimum discount and end."
       actions={
         <Button kind="primary" onClick={making.open}>
           New key
@@ -94,25 +96,28 @@ function Keys() {
       {keyDialog?.kind === 'rotate' ? (
         <Rotate asked={keyDialog} onDone={() => setAsked(undefined)} onSecret={setSecret} />
       ) : null}
+      {keyDialog?.kind === 'edit' ? <EditKey listed={keyDialog.key} onDone={() => setAsked(undefined)} /> : null}
+      {keyDialog?.kind === 'freeze' ? <FreezeKey listed={keyDialog.key} onDone={() => setAsked(undefined)} /> : null}
       {keyDialog?.kind === 'revoke' ? <Revoke asked={keyDialog} onDone={() => setAsked(undefined)} /> : null}
       {secret === undefined ? null : <SecretOnce shown={secret} onDone={() => setSecret(undefined)} />}
     </Page>
   )
 }
 
-function stateOf({ revokedAt, expiresAt }: Key) {
-  if (revokedAt !== null) return <Badge tone="plain">revoked</Badge>
-  if (expiresAt !== null && expiresAt <= Date.now()) return <Badge tone="plain">expired</Badge>
-  return <Badge tone="good">active</Badge>
+const TONES = { active: 'good', frozen: 'warn', expired: 'plain', revoked: 'plain' } as const
+
+function State({ of }: { readonly of: ListedKey }) {
+  const state = stateOfKey(of)
+  return <Badge tone={TONES[state]}>{state}</Badge>
 }
 
-function spendingOf(key: Key, uses: readonly Use[]): readonly number[] {
+function spendingOf(key: ListedKey, uses: readonly Use[]): readonly number[] {
   const days = [...new Set(uses.map(({ bucket }) => bucket))].sort((a, b) => a - b)
   return days.map((day) => uses.find(({ bucket, group }) => bucket === day && group === key.id)?.buyerCostMicro ?? 0)
 }
 
-function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): readonly Column<Key>[] {
-  const total = (key: Key) => spendingOf(key, uses).reduce((sum, micro) => sum + toMicro(micro), 0n)
+function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): readonly Column<ListedKey>[] {
+  const total = (key: ListedKey) => spendingOf(key, uses).reduce((sum, micro) => sum + toMicro(micro), 0n)
   return [
     {
       label: 'Key',
@@ -124,7 +129,7 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
       ),
       text: ({ label }) => label,
     },
-    { label: 'State', cell: stateOf, text: ({ revokedAt }) => (revokedAt === null ? 'active' : 'revoked') },
+    { label: 'State', cell: (key) => <State of={key} />, text: stateOfKey },
     {
       label: 'Bounds',
       cell: ({ terms }) => <Bounds terms={terms} />,
@@ -161,20 +166,29 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
     },
     {
       label: 'Change',
-      cell: (key) =>
-        key.revokedAt !== null ? null : (
-          <span className="actions">
-            <Button onClick={() => ask({ kind: 'rotate', key })}>Rotate</Button>
-            <Button kind="danger" onClick={() => ask({ kind: 'revoke', key })}>
-              Revoke
-            </Button>
-          </span>
-        ),
+      cell: (key) => (key.revokedAt === null ? <Changes of={key} ask={ask} /> : null),
     },
   ]
 }
 
-function Bounds({ terms }: { readonly terms: Key['terms'] }) {
+type ChangesProps = { readonly of: ListedKey; readonly ask: (keyDialog: KeyDialog) => void }
+
+function Changes({ of: key, ask }: ChangesProps) {
+  // The market gives no new secret to an expired key, and none at all to the playground's.
+  const canRotate = key.kind !== 'playground' && stateOfKey(key) !== 'expired'
+  return (
+    <span className="actions">
+      <Button onClick={() => ask({ kind: 'edit', key })}>Edit</Button>
+      <Button onClick={() => ask({ kind: 'freeze', key })}>{key.frozenAt === null ? 'Freeze' : 'Unfreeze'}</Button>
+      {canRotate ? <Button onClick={() => ask({ kind: 'rotate', key })}>Rotate</Button> : null}
+      <Button kind="danger" onClick={() => ask({ kind: 'revoke', key })}>
+        Revoke
+      </Button>
+    </span>
+  )
+}
+
+function Bounds({ terms }: { readonly terms: ListedKey['terms'] }) {
   if (terms === null) return null
   const bounds = [
     terms.capDailyUsd === null ? undefined : `${money(Math.round(terms.capDailyUsd * 1e6))} a day`,

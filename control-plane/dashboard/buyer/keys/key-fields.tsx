@@ -1,0 +1,126 @@
+import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+
+const BLANK = { label: '', daily: '', monthly: '', floor: '', rate: '', models: '', blocked: '', untrusted: '' }
+
+/** What the form of a key holds. Amounts are US dollars. */
+export type KeyDraft = typeof BLANK
+export const BLANK_KEY: KeyDraft = BLANK
+
+type Terms = {
+  readonly capDailyUsd: number | null
+  readonly capMonthlyUsd: number | null
+  readonly minDiscountPct: number | null
+  readonly rateLimitRpm: number | null
+  readonly modelsAllowed: readonly string[] | null
+  readonly providersBlocked: readonly string[]
+  readonly allowUntrusted: boolean | null
+}
+
+const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
+const namesIn = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
+const textOf = (value: number | null) => (value === null ? '' : String(value))
+
+/** The terms that a draft asks for. A blank field takes its limit away. */
+export function termsIn(draft: KeyDraft) {
+  const models = namesIn(draft.models)
+  return {
+    label: draft.label.trim(),
+    capDailyUsd: numberIn(draft.daily),
+    capMonthlyUsd: numberIn(draft.monthly),
+    minDiscountPct: numberIn(draft.floor),
+    rateLimitRpm: numberIn(draft.rate),
+    // The market refuses an empty list: null allows every model.
+    modelsAllowed: models.length === 0 ? null : models,
+    providersBlocked: namesIn(draft.blocked),
+    allowUntrusted: draft.untrusted === '' ? null : draft.untrusted === 'yes',
+  }
+}
+
+export function draftOf(label: string, terms: Terms): KeyDraft {
+  return {
+    label,
+    daily: textOf(terms.capDailyUsd),
+    monthly: textOf(terms.capMonthlyUsd),
+    floor: textOf(terms.minDiscountPct),
+    rate: textOf(terms.rateLimitRpm),
+    models: (terms.modelsAllowed ?? []).join(' '),
+    blocked: terms.providersBlocked.join(' '),
+    untrusted: terms.allowUntrusted === null ? '' : terms.allowUntrusted ? 'yes' : 'no',
+  }
+}
+
+const UNTRUSTED = [
+  { value: '', label: 'As set for the account' },
+  { value: 'yes', label: 'Allow' },
+  { value: 'no', label: 'Refuse' },
+]
+
+type Props = {
+  readonly draft: KeyDraft
+  readonly onChange: (draft: KeyDraft) => void
+  /** True for the playground's key, which keeps a daily cap. */
+  readonly needsDailyCap?: boolean
+}
+
+export function KeyFields({ draft, onChange, needsDailyCap = false }: Props) {
+  const field = (name: keyof KeyDraft) => ({
+    value: draft[name],
+    onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement | HTMLSelectElement }) =>
+      onChange({ ...draft, [name]: currentTarget.value }),
+  })
+  return (
+    <>
+      <Input
+        label="Name"
+        hint="A name only you see, e.g. research-agent"
+        required
+        maxLength={200}
+        {...field('label')}
+      />
+      <div className="form-row">
+        <Input
+          label="Cap a day, US dollars"
+          hint={needsDailyCap ? 'Per UTC day. The playground needs one' : 'Per UTC day. Leave blank for no cap'}
+          type="number"
+          min={0.000001}
+          step="any"
+          required={needsDailyCap}
+          {...field('daily')}
+        />
+        <Input
+          label="Cap a month, US dollars"
+          hint="Per UTC month. Leave blank for no cap"
+          type="number"
+          min={0.000001}
+          step="any"
+          {...field('monthly')}
+        />
+      </div>
+      <div className="form-row">
+        <Input
+          label="Minimum discount, percent"
+          hint="The key refuses calls with a lower discount"
+          type="number"
+          min={0}
+          max={100}
+          step={1}
+          {...field('floor')}
+        />
+        <Input
+          label="Calls a minute"
+          hint="Leave blank for the default"
+          type="number"
+          min={1}
+          max={1_000_000}
+          step={1}
+          {...field('rate')}
+        />
+      </div>
+      <Input label="Models" hint="Separate with spaces. Leave blank for all" {...field('models')} />
+      <div className="form-row">
+        <Input label="Blocked providers" hint="Separate with spaces. Leave blank for none" {...field('blocked')} />
+        <Select label="Untrusted providers" choices={UNTRUSTED} {...field('untrusted')} />
+      </div>
+    </>
+  )
+}

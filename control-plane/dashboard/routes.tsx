@@ -202,7 +202,8 @@ const buyer = [
   createRoute({
     getParentRoute: under,
     path: '/buyer/credit',
-    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ after: textOf(search, 'after'), kind: textOf(search, 'kind') }),
     component: lazyScreen(() => import('./buyer/credit/page.tsx'), 'CreditPage'),
   }),
   createRoute({

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
-import type { Database } from './database.ts'
+import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
@@ -31,37 +31,43 @@ export type StatementQuery = {
   /** Unix milliseconds. Selects lines from `from` (included) to `to` (excluded). */
   readonly from: number
   readonly to: number
+  /** Selects only lines of this kind. */
+  readonly kind: string | undefined
   /** Selects only lines before this transaction id. */
   readonly before: string | undefined
   readonly limit: number
 }
 
 /**
- * Lines of an account, newest first. The balance after a line is the present balance less all newer lines. One
- * statement reads both, so all pages add up. A call that is booked late appears at the time of its admission and
- * changes the balances after it.
+ * Lines of an account, newest first. The balance after a line is the present balance less all newer lines of any kind,
+ * so the kind is chosen beside the running sum. One statement reads both, so all pages add up. A call that is booked
+ * late appears at the time of its admission and changes the balances after it.
  */
-export async function listStatementLines(db: Database, query: StatementQuery): Promise<StatementRow[]> {
-  const { account, from, to, before, limit } = query
+export async function listStatementLines(db: Trx, query: StatementQuery): Promise<StatementRow[]> {
+  const { account, from, to, kind, before, limit } = query
   const end = ulidFloor(to)
   const ends = before !== undefined && before < end ? before : end
   const rows = await readRows(
     db,
     STATEMENT_ROW,
     sql`
-    with lines as (
-      select tx, amount from every_ledger_entry
-      where account = ${account} and tx >= ${ulidFloor(from)} and tx < ${ends}
-      order by tx desc limit ${limit}
+    with chosen as (
+      select e.tx from every_ledger_entry e ${ofKind(kind)}
+      where e.account = ${account} and e.tx >= ${ulidFloor(from)} and e.tx < ${ends}
+      order by e.tx desc limit ${limit}
+    ), lines as (
+      select tx, amount, coalesce(sum(amount) over (order by tx desc
+        rows between unbounded preceding and 1 preceding), 0) as "amountAfter"
+      from every_ledger_entry
+      where account = ${account} and tx >= (select min(tx) from chosen) and tx < ${ends}
     ), newer as (
       select coalesce(sum(amount), 0)::bigint as total from every_ledger_entry
       where account = ${account} and tx >= ${ends}
     )
     select l.tx as id, t.kind, t.note, l.amount,
-      (a.balance - newer.total - coalesce(sum(l.amount) over (order by l.tx desc
-        rows between unbounded preceding and 1 preceding), 0))::bigint as balance,
+      (a.balance - newer.total - l."amountAfter")::bigint as balance,
       s.model, s.provider, s.key_id as "keyId", p.tx_hash as "transaction"
-    from lines l
+    from lines l join chosen on chosen.tx = l.tx
     cross join newer
     join account a on a.id = ${account}
     join every_ledger_tx t on t.id = l.tx
@@ -70,6 +76,33 @@ export async function listStatementLines(db: Database, query: StatementQuery): P
     order by l.tx desc`,
   )
   return rows
+}
+
+function ofKind(kind: string | undefined) {
+  return kind === undefined ? sql`` : sql`join every_ledger_tx k on k.id = e.tx and k.kind = ${kind}`
+}
+
+/** A span in Unix milliseconds: from an instant (included) to another (excluded). */
+type Span = Pick<StatementQuery, 'from' | 'to'>
+
+/** The sums of an account's lines in each span that has some, by the beginning of the span, in signed micro-USD. */
+export async function sumStatementSpans(
+  db: Trx,
+  { account, kind }: Pick<StatementQuery, 'account' | 'kind'>,
+  spans: readonly Span[],
+): Promise<ReadonlyMap<number, bigint>> {
+  const begins = spans.map(({ from }) => ulidFloor(from))
+  const ends = spans.map(({ to }) => ulidFloor(to))
+  const rows = await readRows(
+    db,
+    { begin: text(), total: bigint() },
+    sql`select d.begin, sum(e.amount)::bigint as total
+      from unnest(${begins}::text[], ${ends}::text[]) as d (begin, finish)
+      join every_ledger_entry e on e.account = ${account} and e.tx >= d.begin and e.tx < d.finish ${ofKind(kind)}
+      group by d.begin`,
+  )
+  const totals = new Map(rows.map(({ begin, total }) => [begin, total]))
+  return new Map(spans.map(({ from }, at) => [from, totals.get(begins[at] ?? '') ?? 0n]))
 }
 
 /** The sum of an account's lines before an instant in Unix milliseconds, in signed micro-USD. */

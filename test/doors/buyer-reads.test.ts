@@ -219,7 +219,16 @@ describe('savings', () => {
 
 describe('a statement', () => {
   const Lines = z.object({
-    items: z.array(z.object({ id: z.string(), amount_micro: z.number(), balance_micro: z.number() }).loose()),
+    items: z.array(
+      z.looseObject({
+        id: z.string(),
+        kind: z.string(),
+        created_at: z.number(),
+        amount_micro: z.number(),
+        balance_micro: z.number(),
+        day_sum_micro: z.number(),
+      }),
+    ),
     next_token: z.string().nullable(),
   })
 
@@ -243,6 +252,30 @@ describe('a statement', () => {
       token = next.next_token
     }
     expect(paged).toEqual(all)
+  })
+
+  it('of one kind has the balances of all lines, page by page, and the sums of its days', async () => {
+    const all = Lines.parse((await get('/statements')).body).items
+    const calls = all.filter(({ kind }) => kind === 'settle')
+    expect(calls).toHaveLength(4)
+    const balancesOf = (lines: typeof all) => lines.map(({ id, balance_micro }) => [id, balance_micro])
+    const read = async (query: string) => Lines.parse((await get(`/statements?kind=settle${query}`)).body)
+    const whole = await read('')
+    expect(balancesOf(whole.items)).toEqual(balancesOf(calls))
+    const first = await read('&max_items=3')
+    const rest = await read(`&max_items=3&next_token=${first.next_token}`)
+    expect(balancesOf([...first.items, ...rest.items])).toEqual(balancesOf(calls))
+    const dayOf = ({ created_at }: { created_at: number }) => Math.floor(created_at / DAY)
+    const sumOf = (lines: typeof all, line: (typeof all)[number]) =>
+      lines.filter((other) => dayOf(other) === dayOf(line)).reduce((sum, { amount_micro }) => sum + amount_micro, 0)
+    for (const lines of [all, whole.items]) {
+      for (const line of lines) expect(line.day_sum_micro).toBe(sumOf(lines, line))
+    }
+    // A page in the middle of a day has the sum of the whole day.
+    const alone = Lines.parse((await get('/statements?max_items=1')).body).items[0]
+    expect(alone?.day_sum_micro).toBe(all[0]?.day_sum_micro)
+    expect(codeOf(await get('/statements?kind=Deposit'))).toBe('invalid_request')
+    expect((await read(`&from=${Date.now()}`)).items).toEqual([])
   })
 
   it('of a window has the balances of the whole statement', async () => {

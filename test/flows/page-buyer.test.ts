@@ -202,6 +202,48 @@ it('a file of a table has every row, with ISO times and the units of its amounts
   await context.close()
 })
 
+it('the ledger has the sum of each day, one kind of line with the balances of all, and the call of a line', async () => {
+  const { operator, user } = doorsOf(network)
+  const { wallet, buyerKey: own } = await user(1)
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const bought = await door('/v1/chat/completions', own, { model: MODEL, max_tokens: 32, messages })
+  const rid = parseAnswerId(z.object({ id: z.string() }).parse(bought).id)
+  await untilBooked(z.object({ id: z.string() }).parse(bought).id)
+  await operator('credit.grant', { wallet, amountUsd: 0.5, ticket: `ledger-${wallet}`, note: 'after the call' })
+  const Lines = z.object({
+    items: z.array(z.looseObject({ kind: z.string(), amount_micro: z.number(), balance_micro: z.number() })),
+  })
+  const lines = Lines.parse(await door('/v1/buyer/statements', own)).items
+  const { context, page, complaints } = await open(own)
+  await page.goto(`${site}/buyer/credit`)
+  const ledger = page.getByRole('table', { name: 'Ledger' })
+  const rows = ledger.locator('tbody tr:not(.group)')
+  await rows.nth(lines.length - 1).waitFor()
+  const totals = (await ledger.locator('tbody tr.group').allTextContents()).map((text) =>
+    Math.round(Number(text.replace(/^.*total/, '').replaceAll(/[^\d.]/g, '')) * 1e6),
+  )
+  expect(totals.reduce((sum, total) => sum + total, 0)).toBe(lines[0]?.balance_micro)
+  await page.getByLabel('Kind').selectOption('settle')
+  await page.waitForURL(/kind=settle/)
+  await until('the ledger has one line', 10_000, async () => (await rows.count()) === 1)
+  const charge = lines.find(({ kind }) => kind === 'settle')
+  const amounts = (await rows.first().locator('td').allTextContents()).slice(-2)
+  expect(amounts.map((text) => Math.round(Number(text.replace('$', '').replace('−', '-')) * 1e6))).toEqual([
+    charge?.amount_micro,
+    charge?.balance_micro,
+  ])
+  await page.reload()
+  await rows.getByRole('link', { name: MODEL }).click()
+  await page.waitForURL((url) => url.searchParams.get('call') === rid)
+  await page.goBack()
+  await page.getByLabel('Kind').selectOption('deposit')
+  await page.getByText('No lines of the kind deposit').waitFor()
+  await page.getByRole('button', { name: 'Show all kinds' }).click()
+  await rows.nth(lines.length - 1).waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by their heads, and the address keeps the filter', async () => {
   const { buyerKey: own } = await doorsOf(network).user(1)
   const messages = [{ role: 'user', content: 'Say hello.' }]

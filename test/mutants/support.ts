@@ -6,6 +6,8 @@ const SUPPORT_ROWS = 'control-plane/db/support.ts'
 
 const STATEMENT = 'control-plane/services/usage/monthly-statement.ts'
 const STATEMENT_TEST = tests('services/monthly-statement')
+const LINES = 'control-plane/db/statements.ts'
+const LINES_TEST = tests('doors/buyer-reads')
 const SUPPORT_TEST = tests('doors/support')
 
 /** Mistakes in operators' changes to the money of a customer, and in the figures that they see. */
@@ -24,6 +26,12 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-statement-begins-with-nothing', STATEMENT_TEST, `${STATEMENT}#balancedLines`, {
     'let balance = opening': 'let balance = opening - opening',
+  }),
+  mutant('a-balance-of-one-kind-leaves-out-the-others', LINES_TEST, `${LINES}#listStatementLines`, {
+    'tx >= (select min(tx) from chosen)': 'tx in (select tx from chosen)',
+  }),
+  mutant('a-day-of-one-kind-sums-all-kinds', LINES_TEST, `${LINES}#sumStatementSpans`, {
+    'ofKind(kind)': 'ofKind(undefined)',
   }),
   mutant('a-statement-leaves-out-what-comes-in', STATEMENT_TEST, `${STATEMENT}#balancedLines`, {
     'balance += line.amount': 'balance += line.amount < 0n ? line.amount : 0n',

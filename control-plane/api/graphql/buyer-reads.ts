@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
 import {
   listBuyerUsage,
@@ -10,6 +11,7 @@ import { getLatency, LatencySchema, PercentilesSchema } from '#control-plane/ser
 import { exportStatement } from '#control-plane/services/usage/monthly-statement.ts'
 import { getSavings, SavingsSchema } from '#control-plane/services/usage/savings.ts'
 import { listStatements, StatementLineSchema } from '#control-plane/services/usage/statements.ts'
+import { WindowFields } from '#control-plane/services/usage/usage-window.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
@@ -55,10 +57,9 @@ const Link = objectOf('ExportLink', ExportLinkSchema, {
   description: 'Where a file can be had without a key, and until when.',
 })
 
-const UsageWindow = inputOf('UsageWindow', listStatements.input, {
+const UsageWindow = inputOf('UsageWindow', z.strictObject(WindowFields), {
   description: 'A period that ends now, or ends of a window in Unix milliseconds.',
   isOptional: true,
-  without: ['maxItems', 'nextToken'],
 })
 
 const UsageFilter = inputOf('UsageFilter', exportBuyerUsage.input, {

@@ -49,7 +49,11 @@ type TableProps<Row> = {
   readonly order?: { readonly now: RowOrder | undefined; readonly onOrder: (order: RowOrder | undefined) => void }
   /** True where the order of the rows is what the table says. */
   readonly isRanked?: boolean
+  /** The group of a row. Rows that follow each other in one group stand under its head. */
+  readonly groupOf?: (row: Row) => RowGroup
 }
+
+type RowGroup = { readonly key: string; readonly head: ReactNode }
 
 /** A table of rows. Its first cell may hold a link or a button, and then the whole row opens what that opens. */
 export function Table<Row>(props: TableProps<Row>) {
@@ -75,29 +79,38 @@ export function Table<Row>(props: TableProps<Row>) {
               ))}
             </tr>
           </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr
-                key={keyOf(row)}
-                aria-selected={selected === undefined ? undefined : keyOf(row) === selected}
-                onClick={openRow}
-              >
-                {columns.map((column, at) => (
-                  <td
-                    key={column.label}
-                    data-label={column.label}
-                    data-phone={places[at]}
-                    data-blank={isBlank(column, row) ? '' : undefined}
-                    className={column.isNumber ? 'num' : undefined}
-                  >
-                    <MoneyDigits value={digits[at]}>
-                      <span>{column.cell(row)}</span>
-                    </MoneyDigits>
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
+          {groupsOf(rows, props.groupOf).map(({ key, head, members }) => (
+            <tbody key={key}>
+              {head === undefined ? null : (
+                <tr className="group">
+                  <th scope="rowgroup" colSpan={columns.length}>
+                    <span>{head}</span>
+                  </th>
+                </tr>
+              )}
+              {members.map((row) => (
+                <tr
+                  key={keyOf(row)}
+                  aria-selected={selected === undefined ? undefined : keyOf(row) === selected}
+                  onClick={openRow}
+                >
+                  {columns.map((column, at) => (
+                    <td
+                      key={column.label}
+                      data-label={column.label}
+                      data-phone={places[at]}
+                      data-blank={isBlank(column, row) ? '' : undefined}
+                      className={column.isNumber ? 'num' : undefined}
+                    >
+                      <MoneyDigits value={digits[at]}>
+                        <span>{column.cell(row)}</span>
+                      </MoneyDigits>
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          ))}
         </table>
       </div>
       <div className="table-foot">
@@ -117,6 +130,21 @@ export function Table<Row>(props: TableProps<Row>) {
       </div>
     </div>
   )
+}
+
+type Grouped<Row> = { readonly key: string; readonly head: ReactNode; readonly members: readonly Row[] }
+
+/** The rows by group, in their order. A table without groups has one. */
+function groupsOf<Row>(rows: readonly Row[], groupOf: TableProps<Row>['groupOf']): readonly Grouped<Row>[] {
+  if (groupOf === undefined) return [{ key: 'all', head: undefined, members: rows }]
+  const groups = new Map<string, { key: string; head: ReactNode; members: Row[] }>()
+  for (const row of rows) {
+    const { key, head } = groupOf(row)
+    const group = groups.get(key) ?? { key, head, members: [] }
+    group.members.push(row)
+    groups.set(key, group)
+  }
+  return [...groups.values()]
 }
 
 const MONEY: ReadonlySet<string | undefined> = new Set(['microUsd', 'microUsdc', 'usd'])

@@ -1,22 +1,18 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
-import { exactMoney, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
-import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
-import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
-import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
-import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
+import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import { Deposits } from './deposits.tsx'
+import { Ledger } from './ledger.tsx'
 import { StatementFiles } from './statement-files.tsx'
 import { TopUp } from './top-up.tsx'
 import { WalletLine } from './wallet-line.tsx'
@@ -33,10 +29,9 @@ export function CreditPage() {
 }
 
 function Credit() {
-  const { after } = useSearch({ from: '/buyer/credit' })
-  const navigate = useNavigate({ from: '/buyer/credit' })
-  const query = useScreen(BuyerCreditDocument, { after }, { everyMs: REFRESH_MS })
-  const curl = curlOf(BuyerCreditDocument, { after }, true)
+  const { after, kind } = useSearch({ from: '/buyer/credit' })
+  const query = useScreen(BuyerCreditDocument, { after, kind }, { everyMs: REFRESH_MS })
+  const curl = curlOf(BuyerCreditDocument, { after, kind }, true)
   const { updates, state, setPaused } = useLive({ kind: 'credit' })
   return (
     <Page
@@ -52,29 +47,7 @@ function Credit() {
             <TopUp />
             <WalletLine allowance={data.allowance} curl={curl} />
             <Deposits data={data} curl={curl} />
-            <Card title="Ledger" isFlush>
-              <Table
-                label="Ledger"
-                columns={COLUMNS}
-                rows={(data.statements?.edges ?? []).map(({ node }) => node)}
-                keyOf={({ id }) => id}
-                curl={curl}
-                whole={pagesOf(BuyerCreditDocument, { after }, (read) => read.statements)}
-                empty={
-                  <Empty title="No entries in the last 30 days">
-                    <p>Grants, deposits and charges show up here.</p>
-                  </Empty>
-                }
-                foot={
-                  <Pager
-                    after={after}
-                    next={data.statements?.pageInfo.endCursor}
-                    hasNext={data.statements?.pageInfo.hasNextPage}
-                    onPage={(to) => void navigate({ search: { after: to } })}
-                  />
-                }
-              />
-            </Card>
+            <Ledger data={data} curl={curl} />
             <StatementFiles />
             <Card title="Pay for single calls with a wallet" about="Without an account: x402 and MPP">
               <Code
@@ -118,36 +91,3 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
     />
   )
 }
-
-type Line = NonNullable<BuyerCreditQuery['statements']>['edges'][number]['node']
-
-const COLUMNS: readonly Column<Line>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
-  { label: 'What', cell: ({ kind }) => <Badge tone="plain">{words(kind)}</Badge>, text: ({ kind }) => kind },
-  {
-    label: 'For',
-    cell: ({ id, model, note }) =>
-      model === null ? (
-        (note ?? '')
-      ) : (
-        <Link to="/buyer/logs" search={{ call: id }}>
-          {model}
-        </Link>
-      ),
-    text: ({ model, note }) => model ?? note,
-  },
-  {
-    label: 'Amount',
-    isNumber: true,
-    cell: ({ amountMicro }) => `${amountMicro > 0 ? '+' : ''}${exactMoney(amountMicro)}`,
-    text: ({ amountMicro }) => amountMicro,
-    unit: 'microUsd',
-  },
-  {
-    label: 'Balance after',
-    isNumber: true,
-    cell: ({ balanceMicro }) => exactMoney(balanceMicro),
-    text: ({ balanceMicro }) => balanceMicro,
-    unit: 'microUsd',
-  },
-]

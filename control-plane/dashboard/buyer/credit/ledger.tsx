@@ -1,0 +1,123 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { day, exactMoney, words } from '#control-plane/dashboard/data/format.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
+import { isLedgerKind, LEDGER_KINDS } from './ledger-kinds.ts'
+
+type Line = NonNullable<BuyerCreditQuery['statements']>['edges'][number]['node']
+
+const nameOf = (kind: string) => (isLedgerKind(kind) ? LEDGER_KINDS[kind] : words(kind))
+const signed = (micro: number) => `${micro > 0 ? '+' : ''}${exactMoney(micro)}`
+
+const KINDS = [
+  { value: '', label: 'All' },
+  ...Object.entries(LEDGER_KINDS).map(([value, name]) => ({
+    value,
+    label: `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+  })),
+]
+
+/** The ledger by UTC day, newest first. The market sums each day, so a page that begins within a day has its whole sum. */
+export function Ledger({ data, curl }: { readonly data: BuyerCreditQuery; readonly curl: string }) {
+  const { after, kind } = useSearch({ from: '/buyer/credit' })
+  const navigate = useNavigate({ from: '/buyer/credit' })
+  const show = (to?: string) => {
+    const chosen = isLedgerKind(to ?? '') ? { kind: to } : {}
+    void navigate({ search: chosen })
+  }
+  return (
+    <Card title="Ledger" isFlush>
+      <Filters active={kind === undefined ? 0 : 1}>
+        <Select
+          label="Kind"
+          choices={KINDS}
+          value={kind ?? ''}
+          onChange={({ currentTarget: { value } }) => show(value)}
+        />
+      </Filters>
+      <Table
+        label="Ledger"
+        columns={COLUMNS}
+        rows={(data.statements?.edges ?? []).map(({ node }) => node)}
+        keyOf={({ id }) => id}
+        groupOf={dayHead}
+        curl={curl}
+        whole={pagesOf(BuyerCreditDocument, { after, kind }, (read) => read.statements)}
+        empty={
+          kind === undefined ? (
+            <Empty title="No ledger lines yet">
+              <p>Grants, deposits and charges show up here.</p>
+            </Empty>
+          ) : (
+            <Empty title={`No lines of the kind ${nameOf(kind)}`}>
+              <Button onClick={() => show()}>Show all kinds</Button>
+            </Empty>
+          )
+        }
+        foot={
+          <Pager
+            after={after}
+            next={data.statements?.pageInfo.endCursor}
+            hasNext={data.statements?.pageInfo.hasNextPage}
+            onPage={(to) => void navigate({ search: { after: to, ...(kind && { kind }) } })}
+          />
+        }
+      />
+    </Card>
+  )
+}
+
+function dayHead({ createdAt, daySumMicro }: Line) {
+  const key = new Date(createdAt).toISOString().slice(0, 10)
+  const year = key.slice(0, 4)
+  const name = `${day(createdAt, 'utc')}${year === String(new Date().getUTCFullYear()) ? '' : ` ${year}`} UTC`
+  return {
+    key,
+    head: (
+      <>
+        <span>{name}</span>
+        <span className="num">{`Day total ${signed(daySumMicro)}`}</span>
+      </>
+    ),
+  }
+}
+
+const COLUMNS: readonly Column<Line>[] = [
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
+  { label: 'What', cell: ({ kind }) => <Badge tone="plain">{nameOf(kind)}</Badge>, text: ({ kind }) => kind },
+  {
+    label: 'For',
+    cell: ({ id, model, note }) =>
+      model === null ? (
+        (note ?? '')
+      ) : (
+        <Link to="/buyer/logs" search={{ call: id }}>
+          {model}
+        </Link>
+      ),
+    text: ({ model, note }) => model ?? note,
+  },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: ({ amountMicro }) => signed(amountMicro),
+    text: ({ amountMicro }) => amountMicro,
+    unit: 'microUsd',
+  },
+  {
+    label: 'Balance after',
+    isNumber: true,
+    cell: ({ balanceMicro }) => exactMoney(balanceMicro),
+    text: ({ balanceMicro }) => balanceMicro,
+    unit: 'microUsd',
+  },
+]

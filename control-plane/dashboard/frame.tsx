@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState, useSyncExternalStore } from 'react'
 import type { PageSide, Viewer } from './data/session.tsx'
 import { isOfSide, useReadForViewer, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
+import { chosenWorkspace } from './data/workspace.ts'
 import type { NavigationItem, NavigationSide } from './navigation.ts'
 import { NAVIGATION, openSides, TITLES } from './navigation.ts'
 import { CommandPalette } from './palette.tsx'
@@ -14,6 +15,7 @@ import { Segments } from './ui/fields.tsx'
 import { Mark } from './ui/mark.tsx'
 import { Monogram } from './ui/monogram.tsx'
 import { useToast } from './ui/toast.tsx'
+import { WorkspaceMenu } from './workspace-menu.tsx'
 
 /** Everything around a screen. */
 export function Frame() {
@@ -165,6 +167,8 @@ function Foot() {
   useEffect(() => menu.current?.hidePopover(), [path])
   const kind = viewer.isKnown ? viewer.kind : viewer.likely
   const name = nameOf(viewer)
+  const workspace = kind === 'session' ? chosenWorkspace() : undefined
+  const [isMenuOpen, setMenuOpen] = useState(false)
   return (
     <div className="side-foot">
       {kind === undefined ? (
@@ -183,13 +187,19 @@ function Foot() {
           <Monogram name={name} />
           <span>
             <span className="hidden">Account menu: </span>
-            {KIND_WORDS[kind]}
+            {workspace?.name ?? KIND_WORDS[kind]}
             <code>{` ${name}`}</code>
           </span>
         </button>
       )}
-      <div id={MENU} ref={menu} popover="auto" className="menu">
-        <Menu />
+      <div
+        id={MENU}
+        ref={menu}
+        popover="auto"
+        className="menu"
+        onToggle={({ newState }) => setMenuOpen(newState === 'open')}
+      >
+        <Menu isOpen={isMenuOpen} />
       </div>
     </div>
   )
@@ -200,7 +210,7 @@ function nameOf({ wallet, keyId, user }: Viewer): string {
   return whole === '' ? '' : `${whole.slice(0, 6)}…${whole.slice(-4)}`
 }
 
-function Menu(): ReactNode {
+function Menu({ isOpen }: { readonly isOpen: boolean }): ReactNode {
   const viewer = useViewer()
   const { theme, zone, setTheme, setZone } = useSettings()
   const { out } = useSignIn()
@@ -218,6 +228,7 @@ function Menu(): ReactNode {
           Account settings
         </Link>
       ) : null}
+      {viewer.kind === 'session' ? <WorkspaceMenu isOpen={isOpen} /> : null}
       <div className="field">
         <span>Theme</span>
         <Segments

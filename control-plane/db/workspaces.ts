@@ -91,6 +91,25 @@ export async function findWorkspaceOf(
     .executeTakeFirst()
 }
 
+/** The open workspaces of the organisations that a user belongs to, by the names of both. */
+export async function listWorkspacesOf(
+  db: Database,
+  user: UserId,
+  limit: number,
+): Promise<(WorkspaceRow & { readonly role: Role; readonly organizationName: string })[]> {
+  return db
+    .selectFrom('workspace as w')
+    .innerJoin('organization_member as m', 'm.organization_id', 'w.organization_id')
+    .innerJoin('organization as o', 'o.id', 'w.organization_id')
+    .select([...COLUMNS, 'm.role', 'o.name as organizationName'])
+    .where('m.user_id', '=', user)
+    .where('w.closed_at', 'is', null)
+    .orderBy('o.name')
+    .orderBy('w.name')
+    .limit(limit)
+    .execute()
+}
+
 /** Counts the open workspaces of an organisation. */
 export async function countWorkspaces(trx: Trx, organization: OrganizationId): Promise<number> {
   const rows = await readRows(

@@ -53,6 +53,11 @@ describe('an organisation', () => {
     expect(waiting['own_invitations']).toEqual([{ id: invitation, organization_name: 'Team', role: 'developer' }])
     await make(guest, `/v1/invitations/${invitation}/accept`, {})
     const workspace = await make(owner, `${at}/workspaces`, { name: 'Main' })
+    const mine = '{ ownWorkspaces { id name organizationName role } }'
+    expect((await graph(guest, mine))['own_workspaces']).toEqual([
+      { id: workspace, name: 'Main', organization_name: 'Team', role: 'developer' },
+    ])
+    expect((await graph(await signInForSession(market, newWallet()), mine))['own_workspaces']).toEqual([])
     await make(owner, `${at}/keys`, { label: 'ci', role: 'viewer' })
     await make(guest, `${at}/workspaces/${workspace}/keys`, { key_type: 'buyer', label: 'app' })
 

@@ -202,6 +202,54 @@ it('a file of a table has every row, with ISO times and the units of its amounts
   await context.close()
 })
 
+it('an owner makes a workspace and switches to it: the tab reads and pays for it, and back', async () => {
+  const wallet = newWallet()
+  const { context, page, complaints } = await open()
+  await openWallet(context, wallet)
+  await page.goto(`${site}/sign-in?to=/buyer/organizations`)
+  await page.getByRole('button', { name: 'Test wallet' }).click()
+  await heading(page, 'Organisations').waitFor()
+  const { operator } = doorsOf(network)
+  await operator('credit.grant', {
+    wallet: wallet.address.toLowerCase(),
+    amountUsd: 3,
+    ticket: `own-${wallet.address}`,
+    note: 'own',
+  })
+  await page.getByLabel('Name').fill('Switchers')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('link', { name: 'Switchers' }).click()
+  await page.getByLabel('Name of the workspace').fill('research')
+  await page.getByRole('button', { name: 'Create workspace' }).click()
+  const sent: (string | undefined)[] = []
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/v1/auth/playground') sent.push(request.headers()['x-mkt-workspace'])
+  })
+  await page.getByRole('button', { name: 'Switch to research' }).click()
+  const account = page.getByRole('button', { name: /^Account menu/ })
+  await account.getByText('Switchers / research').waitFor()
+  const balance = (amount: string) => page.locator('.stat', { hasText: 'To spend' }).getByText(amount).waitFor()
+  await page.goto(`${site}/buyer/credit`)
+  await balance('$0.00')
+  await page.getByText('No ledger lines yet').waitFor()
+  await page.goto(`${site}/playground`)
+  await until('the playground opens a secret of the workspace', SEEN_MS, async () => sent.length > 0)
+  expect(sent[0]).toMatch(/^wsp_/)
+  await account.click()
+  await page.getByRole('button', { name: 'Switchers / research', pressed: true }).waitFor()
+  await page.getByRole('button', { name: 'Personal account' }).click()
+  await account.getByText('Switchers / research').waitFor({ state: 'detached' })
+  await page.goto(`${site}/buyer/credit`)
+  await balance('$3.00')
+  expect(complaints).toEqual([])
+  // A tab that may not enter its workspace any more falls back to the own account.
+  await page.evaluate(() => sessionStorage.setItem('mkt_workspace', 'wsp_01K00000000000000000000000\\nGone / gone'))
+  await page.goto(`${site}/buyer/credit`)
+  await balance('$3.00')
+  expect(await page.evaluate(() => sessionStorage.getItem('mkt_workspace'))).toBeNull()
+  await context.close()
+})
+
 it('the ledger has the sum of each day, one kind of line with the balances of all, and the call of a line', async () => {
   const { operator, user } = doorsOf(network)
   const { wallet, buyerKey: own } = await user(1)

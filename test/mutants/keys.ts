@@ -5,7 +5,7 @@ const AUTHENTICATE = 'control-plane/services/sign-in/authenticate.ts'
 const LIMITS = 'control-plane/services/keys/key-limits.ts'
 const TEST = tests('services/key-limits')
 
-/** Mistakes by which a frozen key would go on spending, or would never be free again. */
+/** Mistakes by which a frozen key would go on spending or never be free again, or workspaces of others be read. */
 export const KEY_MUTANTS: readonly Mutant[] = [
   mutant('a-frozen-key-calls', tests('services/data-plane-stores'), 'data-plane/store/buyer-keys.ts#check', {
     "  if (record.isFrozen) throw new AppError('key_frozen')\n": '',
@@ -25,4 +25,12 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   mutant('an-unfrozen-key-stays-frozen', TEST, `${LIMITS}#changeKey`, {
     'patch.isFrozen === false ? null : ': '',
   }),
+  mutant(
+    'workspaces-of-others-are-offered',
+    tests('doors/organizations'),
+    'control-plane/db/workspaces.ts#listWorkspacesOf',
+    {
+      ".where('m.user_id', '=', user)": ".where('m.user_id', '<>', user)",
+    },
+  ),
 ]

@@ -17,6 +17,8 @@ import {
 import {
   createWorkspace,
   listOrganizationWorkspaces,
+  listOwnWorkspaces,
+  OwnWorkspaceSchema,
   updateWorkspace,
   WorkspaceViewSchema,
 } from '#control-plane/services/organizations/workspaces.ts'
@@ -27,6 +29,11 @@ import { LIST_COST } from './page.ts'
 
 const Workspace = objectOf('Workspace', WorkspaceViewSchema, {
   description: 'A workspace: accounts of its own on both sides of the market.',
+  ids: ['organization', 'buyerAccount', 'sellerAccount'],
+})
+
+const OwnWorkspace = objectOf('OwnWorkspace', OwnWorkspaceSchema, {
+  description: 'A workspace that the caller may enter, with the role of the caller.',
   ids: ['organization', 'buyerAccount', 'sellerAccount'],
 })
 
@@ -61,6 +68,11 @@ builder.queryFields((t) => ({
     type: [Workspace],
     complexity: LIST_COST,
     ...fieldOf(listOrganizationWorkspaces, { ids: ['organization'] }, ({ workspaces }) => workspaces),
+  }),
+  ownWorkspaces: t.field({
+    type: [OwnWorkspace],
+    complexity: LIST_COST,
+    ...fieldOf(listOwnWorkspaces, {}, ({ workspaces }) => workspaces),
   }),
   workspaceKeys: t.connection({
     type: OrganizationKey,

@@ -32,6 +32,7 @@ import {
 import {
   createWorkspace,
   listOrganizationWorkspaces,
+  listOwnWorkspaces,
   updateWorkspace,
 } from '#control-plane/services/organizations/workspaces.ts'
 import type { RestAnswer, RestRow } from './route.ts'
@@ -128,6 +129,7 @@ export const ORGANIZATION_ROWS: readonly RestRow[] = [
     envelope,
     operation: withdrawInvitation,
   }),
+  restRow({ method: 'GET', path: '/v1/workspaces', tag: 'Organizations', envelope, operation: listOwnWorkspaces }),
   restRow({ method: 'GET', path: '/v1/invitations', tag: 'Organizations', envelope, operation: listOwnInvitations }),
   restRow({
     method: 'POST',

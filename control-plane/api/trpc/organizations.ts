@@ -29,6 +29,7 @@ import {
 import {
   createWorkspace,
   listOrganizationWorkspaces,
+  listOwnWorkspaces,
   updateWorkspace,
 } from '#control-plane/services/organizations/workspaces.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
@@ -59,6 +60,7 @@ export const invitation = router({
 export const workspace = router({
   create: mutationOf(createWorkspace),
   list: queryOf(listOrganizationWorkspaces),
+  own: queryOf(listOwnWorkspaces),
   update: mutationOf(updateWorkspace),
   close: mutationOf(closeWorkspace),
 })

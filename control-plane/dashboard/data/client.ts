@@ -1,6 +1,7 @@
 import { replaceEqualDeep } from '@tanstack/react-query'
 import type { ErrorCode } from './documents/public-errors.ts'
 import type { TypedDocumentString } from './typed-document.ts'
+import { workspaceHeaders } from './workspace.ts'
 
 /** A refusal of the market, or a failure to reach it. */
 export class MarketError extends Error {
@@ -38,7 +39,7 @@ export function requestOf(document: TypedDocumentString<unknown, never>, variabl
   return {
     method: 'POST',
     credentials: 'same-origin' as const,
-    headers: { ...HEADERS, accept },
+    headers: { ...HEADERS, ...workspaceHeaders(), accept },
     body: JSON.stringify({ query: document.toString(), variables }),
   }
 }
@@ -168,12 +169,19 @@ function factsOf({ headers }: Response) {
   }
 }
 
+/** The one path of a sign-in that spends. The others concern the reader, whatever account the tab acts for. */
+const PLAYGROUND_PATH = '/v1/auth/playground'
+
 /** Asks one of the REST door's paths that have no twin in GraphQL: those that set a cookie. */
 export async function call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
   const answer = await send(path, {
     method,
     credentials: 'same-origin',
-    headers: { ...(body === undefined ? {} : { 'content-type': JSON_TYPE }), accept: JSON_TYPE },
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': JSON_TYPE }),
+      ...(path === PLAYGROUND_PATH ? workspaceHeaders() : {}),
+      accept: JSON_TYPE,
+    },
     signal: AbortSignal.timeout(ASK_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { createContext, useContext, useEffect, useMemo, useState } from 'react'
 import type { ConnectionState, UpdatesFrame, Wish } from './live-stream.ts'
 import { openStream } from './live-stream.ts'
+import { chosenWorkspace } from './workspace.ts'
 
 /** A part of the market that a screen follows live. */
 export type LivePart =
@@ -35,7 +36,9 @@ type Message =
  */
 export function createLive(): Live & { close(): void } {
   const tab = crypto.randomUUID()
-  const channel = new BroadcastChannel(CHANNEL)
+  // Tabs of different accounts hear different figures, so each account has a stream.
+  const account = chosenWorkspace()?.id ?? ''
+  const channel = new BroadcastChannel(CHANNEL + account)
   const parts = new Map<symbol, LivePart>()
   const listeners = new Set<(announcement: Announcement) => void>()
   const closing = new AbortController()
@@ -59,7 +62,7 @@ export function createLive(): Live & { close(): void } {
   const beat = setInterval(say, BEAT_MS)
   document.addEventListener('visibilitychange', say)
   navigator.locks
-    .request(LOCK, { signal: closing.signal }, () => {
+    .request(LOCK + account, { signal: closing.signal }, () => {
       lead = createLead((announcement) => {
         channel.postMessage({ kind: 'told', told: announcement } satisfies Message)
         tell(announcement)

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
 import { at } from './answer-of.ts'
-import { call } from './client.ts'
+import { call, MarketError } from './client.ts'
 import type { PageViewerQuery } from './documents/viewer.ts'
 import { PageViewerDocument } from './documents/viewer.ts'
 import { makePasskey, signWithPasskey } from './passkeys.ts'
 import { useScreen } from './use-query.ts'
+import { chosenWorkspace, forgetWorkspace, switchWorkspace } from './workspace.ts'
 
 export type ViewerKind = 'nobody' | 'buyer' | 'seller' | 'session' | 'org' | 'operator'
 export type PageSide = 'buyer' | 'seller' | 'operator'
@@ -69,10 +70,15 @@ function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure' | '
 /** Reads everything again once somebody else is signed in, which another tab may have done. */
 export function useReadForViewer(): void {
   const cache = useQueryClient()
-  const { kind, user, keyId, isKnown } = useViewer()
+  const { kind, user, keyId, isKnown, failure } = useViewer()
   useEffect(() => {
     if (isKnown) localStorage.setItem(LAST_KIND, kind)
   }, [isKnown, kind])
+  // A workspace that is closed to this reader refuses every call.
+  const isShutOut = failure instanceof MarketError && failure.code === 'not_found' && chosenWorkspace() !== undefined
+  useEffect(() => {
+    if (isShutOut) switchWorkspace(undefined)
+  }, [isShutOut])
   const name = kind === 'nobody' ? undefined : `${kind} ${user} ${keyId}`
   const known = useRef(name)
   useEffect(() => {
@@ -83,7 +89,10 @@ export function useReadForViewer(): void {
   }, [name, cache])
   useEffect(() => {
     const tabs = new BroadcastChannel(SIGNED_OUT)
-    tabs.onmessage = () => void cache.resetQueries()
+    tabs.onmessage = () => {
+      forgetWorkspace()
+      void cache.resetQueries()
+    }
     return () => tabs.close()
   }, [cache])
 }
@@ -100,6 +109,7 @@ export function useSignIn() {
   const cache = useQueryClient()
   const renew = useCallback(async () => {
     // Nothing that somebody else has read may stay.
+    forgetWorkspace()
     await cache.resetQueries()
   }, [cache])
   return {
@@ -133,7 +143,10 @@ export function useSignIn() {
       await call('DELETE', kind === 'session' ? '/v1/auth/session' : '/v1/auth/key-session')
       // A sign-out clears the other tabs as well.
       new BroadcastChannel(SIGNED_OUT).postMessage(kind)
+      const wasInWorkspace = chosenWorkspace() !== undefined
       await renew()
+      // The live stream of the workspace ends with the page.
+      if (wasInWorkspace) location.assign('/')
     },
   }
 }

@@ -9,6 +9,7 @@ import {
   findWorkspaceOf,
   insertWorkspace,
   listWorkspaces,
+  listWorkspacesOf,
   updateWorkspaceName,
 } from '#control-plane/db/workspaces.ts'
 import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#control-plane/operation/actor.ts'
@@ -19,7 +20,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OrganizationId } from '#shared/ids.ts'
 import { lockWithRight, RIGHTS, requireRight } from './organization-access.ts'
-import { RecordId, tooMany } from './organizations.ts'
+import { RecordId, RoleField, tooMany } from './organizations.ts'
 
 /** Most open workspaces of an organisation, and most workspaces in a list. */
 const MAX_WORKSPACES = 100
@@ -64,6 +65,37 @@ export const listOrganizationWorkspaces = defineOperation({
   run: async (ctx, actor, input): Promise<WorkspaceList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
     return { workspaces: (await listWorkspaces(ctx.db, organization, MAX_LISTED_WORKSPACES)).map(viewOfWorkspace) }
+  },
+})
+
+export const OwnWorkspaceSchema = WorkspaceViewSchema.extend({
+  organizationName: z.string(),
+  /** The caller's role in the organisation. */
+  role: RoleField,
+}).meta({ id: 'OwnWorkspace', description: 'A workspace that the caller may enter, with the role of the caller.' })
+export const OwnWorkspaceListSchema = z.object({ workspaces: z.array(OwnWorkspaceSchema).readonly() })
+export type OwnWorkspaceList = z.infer<typeof OwnWorkspaceListSchema>
+
+/** Lists the open workspaces that a session may enter, of every organisation of its user. */
+export const listOwnWorkspaces = defineOperation({
+  name: 'workspace.list-own',
+  summary: 'List workspaces of the caller',
+  about:
+    'The open workspaces of every organization that you belong to. A session acts in one with the header x-mkt-workspace.',
+  access: 'session',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  output: OwnWorkspaceListSchema,
+  run: async (ctx, { user }): Promise<OwnWorkspaceList> => {
+    const rows = await listWorkspacesOf(ctx.db, user, MAX_LISTED_WORKSPACES)
+    return {
+      workspaces: rows.map(({ role, organizationName, ...row }) => ({
+        ...viewOfWorkspace(row),
+        organizationName,
+        role,
+      })),
+    }
   },
 })
 

@@ -93,6 +93,7 @@ const TEAMS: readonly DoorRow[] = [
     name: 'First',
   })),
   reads('workspace.list', 'workspaces', 'workspace.list', inTeam),
+  reads('workspace.list-own', 'ownWorkspaces', 'workspace.own'),
   changes('workspace.update', 'updateWorkspace', 'workspace.update', async (world) => ({
     ...(await newWorkspace(world)),
     name: 'Renamed',

@@ -22,6 +22,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { ChangeRole, RemoveMember } from './change-member.tsx'
 import { rolesFor } from './roles.ts'
+import { NewWorkspace, Workspaces } from './workspaces.tsx'
 
 type Member = NonNullable<BuyerOrganizationQuery['members']>[number]
 type MemberDialog = { readonly what: 'role' | 'remove'; readonly member: Member }
@@ -34,7 +35,7 @@ export function Organization({ id }: { readonly id: string }) {
   return (
     <Page
       title={name ?? 'Organisation'}
-      about="Its members and the wallets that are invited. Every change is in the audit."
+      about="Workspaces, members and invitations. Every change is in the audit."
       actions={
         <Link className="button" to="/buyer/organizations" search={{}}>
           All organisations
@@ -72,6 +73,7 @@ function People({ data, id, own }: PeopleProps) {
   const mayChange = own === 'owner' || own === 'admin'
   return (
     <>
+      <Workspaces data={data} id={id} mayChange={mayChange} />
       <Card title="Members" isFlush>
         <Table
           label="Members"
@@ -83,6 +85,7 @@ function People({ data, id, own }: PeopleProps) {
         />
       </Card>
       <Waiting data={data} id={id} mayChange={mayChange} />
+      {mayChange ? <NewWorkspace organization={id} /> : null}
       {mayChange ? <Invite id={id} own={own} /> : null}
       {memberDialog?.what === 'role' ? (
         <ChangeRole organization={id} member={memberDialog.member} own={own} onClose={close} />

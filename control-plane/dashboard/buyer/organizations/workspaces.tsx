@@ -1,0 +1,117 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { PageCreateWorkspaceDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerOrganizationQuery } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
+import { BuyerOrganizationDocument } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { chosenWorkspace, switchWorkspace } from '#control-plane/dashboard/data/workspace.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Workspace = NonNullable<BuyerOrganizationQuery['workspaces']>[number]
+
+type Props = { readonly data: BuyerOrganizationQuery; readonly id: string; readonly mayChange: boolean }
+
+/** The shared accounts of an organisation. A member who acts for one sees its balance, keys and calls. */
+export function Workspaces({ data, id, mayChange }: Props) {
+  return (
+    <Card
+      title="Workspaces"
+      about="Each workspace has one balance, with keys and caps of its own, for all members"
+      isFlush
+    >
+      <Table
+        label="Workspaces"
+        columns={columnsOf(data.organization?.name ?? '')}
+        rows={data.workspaces ?? []}
+        keyOf={({ id: workspace }) => workspace}
+        curl={curlOf(BuyerOrganizationDocument, { organization: id }, true)}
+        empty={
+          <Empty title="No workspaces yet">
+            <p>
+              {mayChange ? 'Create one to share a balance with the members.' : 'An admin can create the first one.'}
+            </p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function columnsOf(organization: string): readonly Column<Workspace>[] {
+  const chosen = chosenWorkspace()?.id
+  return [
+    {
+      label: 'Name',
+      cell: ({ id, name, closedAt }) => (
+        <>
+          {name} {id === chosen ? <Badge tone="info">current</Badge> : null}
+          {closedAt === null ? null : <Badge tone="plain">closed</Badge>}
+        </>
+      ),
+      text: ({ name }) => name,
+    },
+    {
+      label: 'Since',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+      text: ({ createdAt }) => createdAt,
+      unit: 'time',
+    },
+    {
+      label: 'Change',
+      cell: ({ id, name }) =>
+        id === chosen ? (
+          <Button onClick={() => switchWorkspace(undefined)}>Switch to your account</Button>
+        ) : (
+          <Button
+            aria-label={`Switch to ${name}`}
+            onClick={() => switchWorkspace({ id, name: `${organization} / ${name}` })}
+          >
+            Switch
+          </Button>
+        ),
+    },
+  ]
+}
+
+export function NewWorkspace({ organization }: { readonly organization: string }) {
+  const say = useToast()
+  const [name, setName] = useState('')
+  const create = useChange(PageCreateWorkspaceDocument, {
+    onDone: ({ createWorkspace }) => {
+      setName('')
+      say(`${createWorkspace.name} is ready. Switch to it to add credit.`)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate({ organization, name: name.trim() })
+  }
+  return (
+    <Card title="New workspace">
+      <form className="form" onSubmit={submit}>
+        <Input
+          label="Name of the workspace"
+          hint="e.g. research"
+          required
+          maxLength={200}
+          value={name}
+          onChange={({ currentTarget: { value } }) => setName(value)}
+        />
+        {create.error === null ? null : <ErrorNotice error={create.error} />}
+        <div className="actions">
+          <Button type="submit" disabled={create.isPending || name.trim() === ''}>
+            Create workspace
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}

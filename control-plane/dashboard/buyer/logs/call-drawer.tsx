@@ -2,18 +2,11 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
-import {
-  compact,
-  count,
-  exactMoney,
-  milliseconds,
-  percent,
-  UNKNOWN,
-  words,
-} from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, milliseconds, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-taken.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { BillTable } from '#control-plane/dashboard/market/bill-table.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Code, CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -25,7 +18,6 @@ import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 type Bill = NonNullable<BuyerLogEntryQuery['requestBill']>
-type BillLine = Bill['lines'][number]
 
 const NO_CALL = <p>No call of yours has this id.</p>
 /** A call that was just made is looked for so often, and so long: it is booked soon after its answer. */
@@ -118,99 +110,16 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
   return <Facts facts={facts} />
 }
 
-const ITEM_WORDS: Readonly<Record<BillLine['item'], string>> = {
-  input: 'Fresh input',
-  cache_read: 'Input from the cache',
-  cache_write: 'Input written to the cache',
-  cache_write_1h: 'Input written to the 1-hour cache',
-  audio_input: 'Audio input',
-  image_input: 'Image input',
-  output: 'Output',
-  reasoning: 'Reasoning',
-  audio_output: 'Audio output',
-  image_output: 'Image output',
-  image: 'Images',
-  image_2k: '2K images',
-  image_4k: '4K images',
-  area: 'Image area',
-  time: 'Time',
-  time_1080p: 'Time in 1080p',
-  time_4k: 'Time in 4K',
-  text: 'Text to speech',
-  search: 'Web searches',
-  request: 'Request',
-}
+type PriceProps = { readonly bill: Bill; readonly entry: Entry }
 
-/** A price with at least two decimals: 0.4 is "0.40". */
-function decimals(price: string): string {
-  const [whole = '0', fraction = ''] = price.split('.')
-  return `${whole}.${fraction.padEnd(2, '0')}`
-}
-
-/** "1,200 tokens × $0.25 per 1M". */
-function priceWords({ quantity, unit, priceUsd, priceUnits }: BillLine): string {
-  const plural = unit === 'search' ? 'searches' : `${unit}s`
-  const per = priceUnits === 1 ? `per ${unit}` : `per ${compact(priceUnits)}`
-  return `${count(quantity)} ${quantity === 1 ? unit : plural} × $${decimals(priceUsd)} ${per}`
-}
-
-/** The charge line by line. The lines add up to the cost at reference prices, and less the discount to the charge. */
-function Price({ bill, entry }: { readonly bill: Bill; readonly entry: Entry }) {
-  const { lines, roundingMicro, otherMicro, listCostMicro, discountPct, discountMicro, buyerCostMicro } = bill
-  const { settlementStatus, priceConditions } = entry
+function Price({ bill, entry: { settlementStatus, priceConditions } }: PriceProps) {
   return (
     <section className="grid" aria-label="Price">
       <h3>Price</h3>
-      {lines.length > 0 || settlementStatus !== 'pending' ? null : (
+      {bill.lines.length > 0 || settlementStatus !== 'pending' ? null : (
         <p className="muted">The price shows here once the call is booked.</p>
       )}
-      <table className="table sum">
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.item}>
-              <th scope="row">
-                {ITEM_WORDS[line.item]}
-                <span className="sub">{priceWords(line)}</span>
-              </th>
-              <td>{exactMoney(line.amountMicro)}</td>
-            </tr>
-          ))}
-          {roundingMicro === 0 ? null : (
-            <tr>
-              <th scope="row">Rounding</th>
-              <td>{exactMoney(roundingMicro)}</td>
-            </tr>
-          )}
-          {otherMicro === 0 || lines.length === 0 ? null : (
-            <tr>
-              <th scope="row">
-                Other
-                <span className="sub">Some prompts of this call had prices of their own.</span>
-              </th>
-              <td>{exactMoney(otherMicro)}</td>
-            </tr>
-          )}
-          <tr>
-            <th scope="row">
-              At reference prices
-              {priceConditions.length === 0 ? null : <span className="sub mono">{priceConditions.join(', ')}</span>}
-            </th>
-            <td>{exactMoney(listCostMicro)}</td>
-          </tr>
-          {discountMicro === 0 ? null : (
-            <tr>
-              <th scope="row">Discount{discountPct === null ? '' : `, ${percent(discountPct, 2)}`}</th>
-              <td>{discountMicro > 0 ? exactMoney(-discountMicro) : `+${exactMoney(-discountMicro)}`}</td>
-            </tr>
-          )}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row">Charged</th>
-            <td>{exactMoney(buyerCostMicro)}</td>
-          </tr>
-        </tfoot>
-      </table>
+      <BillTable bill={bill} priceConditions={priceConditions} />
     </section>
   )
 }

@@ -1,6 +1,6 @@
 import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormEvent, ReactNode } from 'react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { chatCurlOf, curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -18,6 +18,8 @@ import { CallReceipt, MoneyReceipt } from './receipt.tsx'
 
 const TRANSACTION = /^0x[0-9a-fA-F]{64}$/
 const MAX_CHARS = 100
+/** A call is booked soon after its answer. Then its receipt has the charge line by line. */
+const LOOK_MS = 2_000
 
 export function ReceiptPage() {
   const { id } = useSearch({ from: '/receipt' })
@@ -93,17 +95,25 @@ function Answer({ id }: { readonly id: string }) {
 function Own({ id }: { readonly id: string }) {
   const isTransaction = TRANSACTION.test(id)
   const variables = { id, isTransaction, ...(isTransaction ? { transaction: id } : {}) }
-  const query = useScreen(BuyerReceiptDocument, variables)
+  const [isPending, setPending] = useState(false)
+  const query = useScreen(BuyerReceiptDocument, variables, isPending ? { everyMs: LOOK_MS } : {})
+  const status = query.data?.request?.settlementStatus
+  useEffect(() => setPending(status === 'pending'), [status])
   // An id of no call of the buyer may be a wallet's payment, whose receipt is open to the holder of the id.
   if (!isTransaction && isMissing(query.error)) return <Public id={id} otherwise={<Unknown />} />
   const calls = query.data?.requests?.edges.map(({ node }) => node) ?? []
   return (
     <Loaded query={query}>
-      {({ request }) => {
+      {({ request, requestBill }) => {
         const receipts = request === null || request === undefined ? calls : [request]
         if (receipts.length === 0) return <Unknown />
         return receipts.map((call) => (
-          <CallReceipt key={call.requestId} call={call} curl={curlOf(BuyerReceiptDocument, variables, true)} />
+          <CallReceipt
+            key={call.requestId}
+            call={call}
+            bill={requestBill}
+            curl={curlOf(BuyerReceiptDocument, variables, true)}
+          />
         ))
       }}
     </Loaded>

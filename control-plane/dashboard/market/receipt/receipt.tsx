@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
-import type { ReceiptFragment } from '#control-plane/dashboard/data/documents/buyer-receipt.ts'
+import type { BuyerReceiptQuery, ReceiptFragment } from '#control-plane/dashboard/data/documents/buyer-receipt.ts'
 import type { PublicReceiptQuery } from '#control-plane/dashboard/data/documents/public-receipt.ts'
 import { count, exactMoney, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { BillTable } from '#control-plane/dashboard/market/bill-table.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -20,10 +21,16 @@ const PAID_BY: Readonly<Record<string, string>> = {
 
 type Payment = NonNullable<PublicReceiptQuery['payment']>
 
+type CallProps = {
+  readonly call: ReceiptFragment
+  /** Undefined where a transaction paid for several calls. */
+  readonly bill: BuyerReceiptQuery['requestBill']
+  readonly curl: string
+}
+
 /** A receipt of a buyer's own call. */
-export function CallReceipt({ call, curl }: { readonly call: ReceiptFragment; readonly curl: string }) {
-  const { model, provider, createdAt, buyerCostMicro, listCostMicro } = call
-  const saved = listCostMicro - buyerCostMicro
+export function CallReceipt({ call, bill, curl }: CallProps) {
+  const { model, provider, createdAt, priceConditions } = call
   const facts: readonly Fact[] = [
     ['Time', <Time key="at" at={createdAt} />],
     ['Model', <ModelLink key="model" model={model} />],
@@ -34,22 +41,35 @@ export function CallReceipt({ call, curl }: { readonly call: ReceiptFragment; re
   return (
     <Frame payment={call} curl={curl}>
       <Facts facts={facts} />
-      <table className="table sum">
-        <tbody>
-          <tr>
-            <th scope="row">At list price</th>
-            <td>{exactMoney(listCostMicro)}</td>
-          </tr>
-          <tr>
-            <th scope="row">
-              Saved{listCostMicro > 0 && saved > 0 ? `, ${percent((saved / listCostMicro) * 100)}` : ''}
-            </th>
-            <td>{exactMoney(saved)}</td>
-          </tr>
-        </tbody>
-        <Charged payment={call} />
-      </table>
+      {bill == null || bill.lines.length === 0 ? (
+        <Sums call={call} />
+      ) : (
+        <BillTable bill={bill} priceConditions={priceConditions} />
+      )}
     </Frame>
+  )
+}
+
+/** The list price and the charge of a call whose lines are not known. */
+function Sums({ call }: { readonly call: ReceiptFragment }) {
+  const { buyerCostMicro, listCostMicro } = call
+  const saved = listCostMicro - buyerCostMicro
+  return (
+    <table className="table sum">
+      <tbody>
+        <tr>
+          <th scope="row">At list price</th>
+          <td>{exactMoney(listCostMicro)}</td>
+        </tr>
+        <tr>
+          <th scope="row">
+            Saved{listCostMicro > 0 && saved > 0 ? `, ${percent((saved / listCostMicro) * 100)}` : ''}
+          </th>
+          <td>{exactMoney(saved)}</td>
+        </tr>
+      </tbody>
+      <Charged payment={call} />
+    </table>
   )
 }
 

@@ -76,7 +76,7 @@ it('shows the receipt of a call to its buyer alone, exact to the micro', async (
   await buyer.page.getByText('prepaid credit').waitFor()
   const lines = buyer.page.locator('.sum tbody tr')
   await lines.filter({ hasText: /^Output.*tokens × \$/ }).waitFor()
-  const micro = (text: string) => Math.round(Number(text.replaceAll(/[^\d.-]/g, '')) * 1e6)
+  const micro = (text: string) => Math.round(Number(text.replace('−', '-').replaceAll(/[^\d.-]/g, '')) * 1e6)
   const amounts = (await lines.locator('td').allTextContents()).map(micro)
   const atList = (await lines.allTextContents()).findIndex((text) => text.startsWith('At reference prices'))
   const sum = (some: readonly number[]) => some.reduce((total, amount) => total + amount, 0)

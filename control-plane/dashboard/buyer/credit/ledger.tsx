@@ -3,7 +3,7 @@ import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/b
 import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { day, exactMoney, words } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
@@ -35,15 +35,18 @@ export function Ledger({ data, curl }: { readonly data: BuyerCreditQuery; readon
     void navigate({ search: chosen })
   }
   return (
-    <Card title="Ledger" isFlush>
-      <Filters active={kind === undefined ? 0 : 1}>
+    <Card
+      title="Ledger"
+      isFlush
+      actions={
         <Select
           label="Kind"
           choices={KINDS}
           value={kind ?? ''}
           onChange={({ currentTarget: { value } }) => show(value)}
         />
-      </Filters>
+      }
+    >
       <Table
         label="Ledger"
         columns={COLUMNS}

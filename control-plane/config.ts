@@ -13,6 +13,8 @@ import { keptBps } from '#shared/money.ts'
 import { isLoopbackHost } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import type { ShownSetting } from '#shared/shown-settings.ts'
+import { shownSettings } from '#shared/shown-settings.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 import type { AllowanceSettings, PayoutSettings } from './operation/ctx.ts'
@@ -69,6 +71,8 @@ export type ControlConfig = {
   readonly explorerUrl: string | undefined
   /** Folder of the built web page; undefined for the one beside the programs. */
   readonly pageDir: string | undefined
+  /** The settings as operators see them, without secrets. */
+  readonly shown: readonly ShownSetting[]
   /** The point at which a fault run makes this process die. */
   readonly crashAt: CrashAt | undefined
 }
@@ -240,6 +244,7 @@ export function readConfig(environment: Environment = process.env): ControlConfi
     allowsIntrospection: isProduction ? variables.ALLOW_INTROSPECTION : true,
     logLevel: variables.LOG_LEVEL,
     telemetry: telemetryOf(variables, 'market-control-plane'),
+    shown: shownSettings(Variables.shape, environment),
     crashAt: variables.CRASH_AT,
   }
 }

@@ -330,6 +330,7 @@ function settingsOf(config: ControlConfig): Settings {
     rateLimits: RATE_LIMITS,
     payouts: config.payouts,
     allowances: config.allowances,
+    shown: config.shown,
   }
 }
 

@@ -8,6 +8,8 @@ import { flag, optionalText, readEnvironment, sharedVariables, wholeNumber } fro
 import type { LogLevel } from '#shared/logger.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import type { ShownSetting } from '#shared/shown-settings.ts'
+import { shownSettings } from '#shared/shown-settings.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 import type { ArtifactLimits } from './store/artifact-store.ts'
@@ -75,6 +77,8 @@ export type DataConfig = {
   readonly logCallShare: number
   /** The destination of traces; undefined disables traces. */
   readonly telemetry: TelemetrySettings | undefined
+  /** The settings as operators see them, without secrets. */
+  readonly shown: readonly ShownSetting[]
   /** The place at which a fault run makes this process die. */
   readonly crashAt: CrashAt | undefined
 }
@@ -179,6 +183,7 @@ export function readConfig(environment: Environment = process.env): DataConfig {
     logLevel: foundEnvironment.LOG_LEVEL,
     logCallShare: foundEnvironment.LOG_CALL_SHARE,
     telemetry: telemetryOf(foundEnvironment, 'market-data-plane'),
+    shown: shownSettings(Variables.shape, environment),
     crashAt: foundEnvironment.CRASH_AT,
   }
 }

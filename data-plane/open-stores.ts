@@ -73,7 +73,12 @@ export async function openStores(basics: Basics, metrics: Pick<Metrics, 'synced'
     redis: cache,
     clock,
     log,
-    describe: () => ({ node: journal.member, version: config.version, ...describe(funds, shared.snapshot.market()) }),
+    describe: () => ({
+      node: journal.member,
+      version: config.version,
+      settings: config.shown,
+      ...describe(funds, shared.snapshot.market()),
+    }),
   })
   const clocks = watchClock(queueRedis, { clock, log })
   const paymentDesk = openDesk({ config, clock, log })
@@ -89,6 +94,7 @@ export async function openStores(basics: Basics, metrics: Pick<Metrics, 'synced'
     paymentDesk,
     pending,
     artifacts,
+    watchLoad: nodeReports.watchLoad,
     ownProviders: pending.watched(ownProviderRail(shared.ownCalls)),
     async close() {
       clocks.close()

@@ -4,6 +4,7 @@ import { createTurnSeal } from '#data-plane/wires/turn-seal.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
+import type { NodeLoad } from '#shared/contract/node-report.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -156,6 +157,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const ready: { isDraining: boolean } = { isDraining: false }
   const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs, controlPlaneUrl: url } = config
   const admission = createAdmission({ timers: clock, open, maxOpenCalls, maxDelayMs })
+  stores.watchLoad(() => loadOf({ open, admission }, config))
   const funds = watchFunds(stores.funds, { clock, metrics, traces, news: stores.fundNews })
   const rails = openRails(basics, stores, funds)
   const { credit } = rails
@@ -209,6 +211,16 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     metrics,
   }
   return { surface, calls, ready }
+}
+
+/** The load of this process beside the limits at which it refuses calls. */
+function loadOf({ open, admission }: Pick<FigureSources, 'open' | 'admission'>, config: DataConfig): NodeLoad {
+  return {
+    openCalls: open.count,
+    maxOpenCalls: config.maxOpenCalls,
+    delayMs: Math.round(admission.delayMs()),
+    maxDelayMs: config.maxEventLoopDelayMs,
+  }
 }
 
 /** Reports each finished call to the metrics, and to the traces if enabled. */

@@ -658,6 +658,7 @@ create table ledger_tx (
   constraint ledger_tx_kind_check CHECK (kind ~ '^[a-z][a-z_]{1,31}$'::text),
   constraint ledger_tx_note_check CHECK (length(note) <= 500)
 ) partition by RANGE (id);
+CREATE INDEX ledger_tx_by_kind ON ONLY public.ledger_tx USING btree (kind, id) WHERE (kind <> 'settle'::text);
 CREATE TRIGGER ledger_tx_kept BEFORE DELETE OR UPDATE ON ledger_tx FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_tx_not_truncated BEFORE TRUNCATE ON ledger_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 

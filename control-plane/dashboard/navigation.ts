@@ -40,9 +40,12 @@ export const NAVIGATION = {
     { to: '/operator', label: 'Cockpit' },
     { to: '/operator/support', label: 'Support' },
     { to: '/operator/money', label: 'Money', letter: 'y' },
+    { to: '/operator/ledger', label: 'Ledger' },
+    { to: '/operator/invariants', label: 'Invariants' },
     { to: '/operator/offers', label: 'Offers' },
     { to: '/operator/catalogue', label: 'Catalogue' },
     { to: '/operator/incidents', label: 'Incidents' },
+    { to: '/operator/configuration', label: 'Configuration' },
     { to: '/operator/audit', label: 'Audit' },
   ],
 } as const

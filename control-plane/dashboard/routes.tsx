@@ -323,6 +323,7 @@ const operator = [
   createRoute({
     getParentRoute: under,
     path: '/operator',
+    validateSearch: (search: Record<string, unknown>) => defined({ days: oneOf(search, 'days', ['1', '7', '30']) }),
     component: lazyScreen(() => import('./operator/cockpit/page.tsx'), 'CockpitPage'),
   }),
   createRoute({
@@ -336,6 +337,32 @@ const operator = [
     getParentRoute: under,
     path: '/operator/money',
     component: lazyScreen(() => import('./operator/money/page.tsx'), 'MoneyPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/ledger',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        account: textOf(search, 'account'),
+        kind: textOf(search, 'kind'),
+        reference: textOf(search, 'reference'),
+        from: dayOf(search, 'from'),
+        to: dayOf(search, 'to'),
+        open: textOf(search, 'open'),
+        after: textOf(search, 'after'),
+      }),
+    component: lazyScreen(() => import('./operator/ledger/page.tsx'), 'LedgerPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/configuration',
+    validateSearch: (search: Record<string, unknown>) => defined({ name: textOf(search, 'name') }),
+    component: lazyScreen(() => import('./operator/configuration/page.tsx'), 'ConfigurationPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/operator/invariants',
+    component: lazyScreen(() => import('./operator/invariants/page.tsx'), 'InvariantsPage'),
   }),
   createRoute({
     getParentRoute: under,

@@ -34,6 +34,7 @@ import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import type { RefusedWork } from '#shared/refused-work.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
+import type { ShownSetting } from '#shared/shown-settings.ts'
 
 /** The kinds of calls that have limits of their own. */
 export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
@@ -103,6 +104,8 @@ export type Settings = {
   readonly rateLimits: OperationLimits
   readonly payouts: PayoutSettings
   readonly allowances: AllowanceSettings
+  /** The settings of this plane as operators see them, without secrets. */
+  readonly shown: readonly ShownSetting[]
 }
 
 /** The tables, and the channels to and from the data plane. */

@@ -61,7 +61,7 @@ describe('credit', () => {
 
   it('is read from the ledger while the gate has lost it', async () => {
     const cleo = await market.person()
-    const grant = { wallet: cleo.wallet, amountUsd: 12.345678, ticket: 'T-3' }
+    const grant = { wallet: cleo.wallet, amountUsd: 12.345678, ticket: 'T-3', note: 'test' }
     await market.trpc(operatorKey).credit.grant.mutate(grant)
     await market.world.stopRebuilder()
     try {

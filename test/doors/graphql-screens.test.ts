@@ -64,6 +64,7 @@ beforeAll(async () => {
     'public-feed': { from },
     'public-status': { from },
     'operator-incidents': { from },
+    'operator-figures': { from, bucket: 'day' },
     'seller-yield': { ...model, discount: null, hasModel: true },
     'seller-offer': { id: ids[0] },
     'buyer-log-entry': { id: rid },

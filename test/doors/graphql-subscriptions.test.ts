@@ -122,7 +122,7 @@ describe('subscriptions', () => {
     await seen(health, 'the offer', holds(offerId))
     await seen(foreign, 'nothing', holds('"offerHealthUpdates":[]'))
     await seen(credit, 'no credit', holds('"creditBalanceUsdc":"0"'))
-    const gift = { account: bob.buyer.account, amountUsd: 0.005, source: 'promo', ticket: 'told-at-once' }
+    const gift = { account: bob.buyer.account, amountUsd: 0.005, source: 'promo', ticket: 'told-at-once', note: 'test' }
     await invoke(market.plane, operator, grantCredit, gift)
     await seen(credit, 'the credit', holds('"5000"'))
     const options = { idempotencyKey: 'cancel-all' }
@@ -156,7 +156,13 @@ describe('subscriptions', () => {
     const bob = await market.person()
     const credit = await subscribe('subscription { creditUpdates { creditBalanceUsdc } }', bob.buyerKey)
     await seen(credit, 'no credit', holds('"creditBalanceUsdc":"0"'))
-    const gift = { account: bob.buyer.account, amountUsd: 0.005, source: 'promo', ticket: 'told-to-nobody' }
+    const gift = {
+      account: bob.buyer.account,
+      amountUsd: 0.005,
+      source: 'promo',
+      ticket: 'told-to-nobody',
+      note: 'test',
+    }
     const { gate } = market.world
     await invoke({ ...market.plane, gate, announce: () => undefined }, operator, grantCredit, gift)
     await market.world.redis.client('KILL', 'TYPE', 'PUBSUB')

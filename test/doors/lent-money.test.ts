@@ -107,7 +107,9 @@ describe('the money of lent keys', () => {
       reasons: ['insufficient_credit'],
       balance_micro: 0,
     })
-    await market.trpc(operatorKey).credit.grant.mutate({ wallet: poor.wallet, amountUsd: 3, ticket: 'lent-access' })
+    await market
+      .trpc(operatorKey)
+      .credit.grant.mutate({ wallet: poor.wallet, amountUsd: 3, ticket: 'lent-access', note: 'test' })
     expect((await access(poor.buyerKey)).body).toEqual({ can_buy: true, reasons: [], balance_micro: 3_000_000 })
     await market.trpc(operatorKey).feature.put.mutate({ name: 'paid_calls', isOn: false, reason: 'test' })
     market.advance(5_000)

@@ -24,13 +24,13 @@ describe('operators at the tRPC door', () => {
     const { wallet } = buyer
     const deposit = await door.deposit.recordFiat.mutate({ wallet, amountUsd: '10', eventId: 'evt_1' })
     expect(deposit).toMatchObject({ key: 'deposit:fiat:evt_1', isRepeat: false })
-    await door.refund.fiat.mutate({ wallet, amountUsd: 4, ticket: 'T-1' })
+    await door.refund.fiat.mutate({ wallet, amountUsd: 4, ticket: 'T-1', note: 'test' })
     const adjusted = { wallet, direction: 'debit', amountUsd: 1, ticket: 'T-2', reason: 'a mistake' } as const
     await door.ledger.adjust.mutate(adjusted)
     await door.ledger.reverse.mutate({ key: 'adjust:T-2', reason: 'it was none' })
     expect(await door.ledger.read.query({ key: 'refund:fiat:T-1' })).toMatchObject({ kind: 'refund' })
     expect(await market.trpc(buyer.buyerKey).credit.balance.query()).toMatchObject({ creditBalanceUsdc: '6000000' })
-    expect(await trpcCodeOf(door.refund.fiat.mutate({ wallet, amountUsd: 7, ticket: 'T-3' }))).toBe(
+    expect(await trpcCodeOf(door.refund.fiat.mutate({ wallet, amountUsd: 7, ticket: 'T-3', note: 'test' }))).toBe(
       'insufficient_balance',
     )
   })
@@ -95,7 +95,7 @@ describe('operators at the tRPC door', () => {
       const hash = { payloadHash: '0'.repeat(64), reason: 'x' }
       return [
         door.deposit.recordFiat.mutate({ wallet: buyer.wallet, amountUsd: 1, eventId: 'evt_2' }),
-        door.refund.fiat.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket: 'T-9' }),
+        door.refund.fiat.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket: 'T-9', note: 'test' }),
         door.ledger.reverse.mutate({ key: 'deposit:fiat:evt_1', reason: 'x' }),
         door.poison.list.query({}),
         door.poison.discard.mutate(hash),
@@ -133,13 +133,13 @@ let tickets = 0
 /** Changes of money by a name and a key of the ledger. A call with the same ticket is a repeat. */
 const MOVES = {
   'a grant': (ticket: string) =>
-    market.trpc(operatorKey).credit.grant.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket }),
+    market.trpc(operatorKey).credit.grant.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket, note: 'test' }),
   'a deposit': (ticket: string) =>
     market.trpc(operatorKey).deposit.recordFiat.mutate({ wallet: buyer.wallet, amountUsd: 1, eventId: ticket }),
   'an adjustment': (ticket: string) => adjust('credit', ticket),
   'a write-off': (ticket: string) => adjust('debit', ticket),
   'a refund': (ticket: string) =>
-    market.trpc(operatorKey).refund.fiat.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket }),
+    market.trpc(operatorKey).refund.fiat.mutate({ wallet: buyer.wallet, amountUsd: 1, ticket, note: 'test' }),
   'a reversal': (ticket: string) =>
     market.trpc(operatorKey).ledger.reverse.mutate({ key: `adjust:for-${ticket}`, reason: 'a mistake' }),
 }

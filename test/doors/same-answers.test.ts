@@ -205,7 +205,7 @@ let attacked: readonly Attacked[]
 
 /** Inputs of operators' changes that cannot be built from a sample of each member. */
 const readyFor = ({ wallet: { address: wallet } }: DoorWorld): Readonly<Record<string, Input>> => ({
-  'credit.grant': { wallet, amountUsd: 1, ticket: 'T-1' },
+  'credit.grant': { wallet, amountUsd: 1, ticket: 'T-1', note: 'a test' },
   'deposit.recordFiat': { wallet, amountUsd: 1, eventId: 'evt_1' },
   'ledger.adjust': { wallet, direction: 'credit', amountUsd: 1, ticket: 'T-2', reason: 'a test' },
   'journal.repost': { since: new Date(Date.now() - MINUTE).toISOString(), reason: 'a test' },

@@ -32,7 +32,7 @@ beforeAll(async () => {
   for (const discount of [10, 20]) {
     offers.push((await listOffer(market, ada.seller, { discount })).id)
   }
-  const gift = { account: bob.buyer.account, amountUsd: 10, source: 'promo', ticket: 'status' }
+  const gift = { account: bob.buyer.account, amountUsd: 10, source: 'promo', ticket: 'status', note: 'test' }
   await invoke(market.plane, operator, grantCredit, gift)
 })
 afterAll(() => market?.stop())

@@ -14,20 +14,64 @@ let ada: Person
 let bob: Person
 let staff: ReturnType<TestMarket['trpc']>
 let rid: string
+let operatorKey: string
 
 beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
   bob = await market.person()
-  staff = market.trpc(await market.managementKey('operator'))
+  operatorKey = await market.managementKey('operator')
+  staff = market.trpc(operatorKey)
   rid = market.plane.ids.ulid()
-  await staff.credit.grant.mutate({ wallet: ada.wallet, amountUsd: 1, ticket: 'S-1' })
+  await staff.credit.grant.mutate({ wallet: ada.wallet, amountUsd: 1, ticket: 'S-1', note: 'test' })
   const call = { rid, account: ada.buyer.account, sellerAccount: bob.seller.account, model: 'gpt-test', charge: 1_000 }
   await postBatch(market.plane, { events: [eventText(call)], source: 'test' })
 })
 afterAll(() => market?.stop())
 
 const find = (text: string) => staff.support.find.query({ text })
+
+describe('the reason of a change to money', () => {
+  const moves = {
+    grantCredit: '(account: $account, amountUsd: "0.1", ticket: "R-1"',
+    refundPayment: '(account: $account, amountUsd: "0.1", ticket: "R-2"',
+  }
+
+  it.each(Object.entries(moves))(
+    '%s: an empty reason is refused by GraphQL, a missing one is no document',
+    async (name, args) => {
+      const ask = (reason: string) =>
+        market.rest('POST', '/graphql', {
+          headers: { authorization: `Bearer ${operatorKey}` },
+          body: {
+            query: `mutation ($account: ID!) { ${name}${args}${reason}) { isRepeat } }`,
+            variables: { account: ada.buyer.account },
+          },
+        })
+      for (const blank of [', note: ""', ', note: "  "']) {
+        const { text } = await ask(blank)
+        expect(text).toContain('invalid_request')
+        expect(text).toContain('say why')
+      }
+      expect((await ask('')).text).toContain('note')
+    },
+  )
+
+  it('is required by tRPC for credit, refunds, reversals and releases, and nothing moves without it', async () => {
+    const { account } = ada.buyer
+    const balance = async () => (await staff.support.account.query({ account })).balanceMicro
+    const before = await balance()
+    const lacking = [
+      staff.credit.grant.mutate({ account, amountUsd: 1, ticket: 'R-3', note: ' ' }),
+      staff.refund.fiat.mutate({ account, amountUsd: 1, ticket: 'R-4', note: '' }),
+      staff.ledger.adjust.mutate({ account, direction: 'debit', amountUsd: 1, ticket: 'R-5', reason: ' ' }),
+      staff.ledger.reverse.mutate({ key: 'grant:S-1', reason: '' }),
+      staff.hold.release.mutate({ rid, reason: '' }),
+    ]
+    for (const change of lacking) expect(await trpcCodeOf(change)).toBe('invalid_request')
+    expect(await balance()).toBe(before)
+  })
+})
 
 describe('the search of support', () => {
   it('finds an account by a wallet or its beginning, a user and an account of either side', async () => {

@@ -102,7 +102,7 @@ async function useEverything(): Promise<void> {
   for (const name of ['mkt_session', '__Host-mkt_session']) {
     await ask('GET', '/v1/buyer/me', { headers: { cookie: `${name}=${cookie}`, origin } })
   }
-  const grant = { wallet: wallet.address.toLowerCase(), amountUsd: 5, ticket: mark() }
+  const grant = { wallet: wallet.address.toLowerCase(), amountUsd: 5, ticket: mark(), note: 'test' }
   await ask('POST', '/trpc/credit.grant', { key: network.sandbox.management_key, body: grant })
 
   const idem = () => ({ 'idempotency-key': mark() })

@@ -407,7 +407,8 @@ describe('an operator at the command line', () => {
       isRepeat: false,
     })
     expect(JSON.parse((await credit(...deposit)).out)).toMatchObject({ isRepeat: true })
-    const refund = (usd: string) => credit('refund', '--usd', usd, '--ticket', `flow-${usd}`, '--yes')
+    const refund = (usd: string) =>
+      credit('refund', '--usd', usd, '--ticket', `flow-${usd}`, '--note', 'flow test', '--yes')
     expect((await refund('3')).code).toBe(0)
     // Only the granted rest is left.
     const beyond = await refund('1')

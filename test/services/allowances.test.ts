@@ -354,7 +354,13 @@ describe('a refund', () => {
     const pay = (amount: bigint, eventId: string) =>
       recordFiatDeposit.run(wallets.runCtx(), operator, { ...party, amountUsd: microUsd(amount), eventId })
     const refund = (amount: bigint, ticket: string) =>
-      refundFiat.run(wallets.runCtx(), operator, { ...party, amountUsd: microUsd(amount), ticket, kind: 'refund' })
+      refundFiat.run(wallets.runCtx(), operator, {
+        ...party,
+        amountUsd: microUsd(amount),
+        ticket,
+        kind: 'refund',
+        note: 'test',
+      })
     await pay(2_000_000n, 'evt-own')
     await spend(buyer, 1_500_000)
     // Half a dollar is the account's own, and a dollar is advanced.

@@ -54,7 +54,7 @@ async function paidIn(dollars: number): Promise<AccountId> {
   await deposit({ account, amountUsd: dollars, eventId: `in_${account}` })
   return account
 }
-const refund = (input: object) => invoke(market.plane, operator, refundFiat, input)
+const refund = (input: object) => invoke(market.plane, operator, refundFiat, { note: 'a test', ...input })
 const adjust = (input: object) => invoke(market.plane, operator, adjustLedger, { reason: 'a test', ...input })
 const openHolds = async () => (await market.world.redis.zrange('{m00}:z:exp:1', 0, -1)).length
 
@@ -174,7 +174,7 @@ describe('a refund', () => {
     const account = await paidIn(5)
     const { debits } = market.plane
     const broken = { ...market.plane, debits: { ...debits, free: () => Promise.reject(new Error('gone')) } }
-    const input = { account, amountUsd: 2, ticket: `r4-${account}` }
+    const input = { account, amountUsd: 2, ticket: `r4-${account}`, note: 'test' }
     await invoke(broken, operator, refundFiat, input)
     expect(await inGate(account)).toMatchObject({ p: 3_000_000, h: 2_000_000 })
     expect(await finishDebits(market.plane, 0)).toBe(1)
@@ -194,7 +194,7 @@ describe('a refund', () => {
           lost++ === 0 ? Promise.reject(new AppError('service_unavailable')) : gate.seed(changes),
       },
     }
-    await invoke(deaf, operator, refundFiat, { account, amountUsd: 2, ticket: `r10-${account}` })
+    await invoke(deaf, operator, refundFiat, { account, amountUsd: 2, ticket: `r10-${account}`, note: 'test' })
     expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
     expect(lost).toBeGreaterThan(0)
   })
@@ -216,7 +216,7 @@ describe('a refund', () => {
         return held.kind === 'held' && tries++ === 0 ? { ...held, epoch: held.epoch - 1 } : held
       },
     }
-    const input = { account, amountUsd: 1, ticket: `r6-${account}` }
+    const input = { account, amountUsd: 1, ticket: `r6-${account}`, note: 'test' }
     expect(await invoke({ ...market.plane, debits: stale }, operator, refundFiat, input)).toMatchObject({
       isRepeat: false,
     })
@@ -227,7 +227,7 @@ describe('a refund', () => {
   it('is not booked while the gate is closed, and is finished later', async () => {
     const account = await paidIn(5)
     const shut = { hold: () => Promise.reject(new AppError('service_unavailable')), free: () => Promise.resolve() }
-    const input = { account, amountUsd: 2, ticket: `r7-${account}` }
+    const input = { account, amountUsd: 2, ticket: `r7-${account}`, note: 'test' }
     const refused = invoke({ ...market.plane, debits: shut }, operator, refundFiat, input)
     await expect(refused).rejects.toMatchObject({ code: 'service_unavailable' })
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000)
@@ -262,8 +262,10 @@ describe('a committed change whose answer is lost', () => {
     const db = createDatabase(url, { max: 4 })
     const cut = { ...plane, db, ledger: createMoneyLedger(db) }
     const account = await paidIn(5)
-    const grant = () => invoke(cut, operator, grantCredit, { account, amountUsd: 1, ticket: `l1-${account}` })
-    const give = () => invoke(cut, operator, refundFiat, { account, amountUsd: 1, ticket: `l2-${account}` })
+    const grant = () =>
+      invoke(cut, operator, grantCredit, { account, amountUsd: 1, ticket: `l1-${account}`, note: 'test' })
+    const give = () =>
+      invoke(cut, operator, refundFiat, { account, amountUsd: 1, ticket: `l2-${account}`, note: 'test' })
 
     relay.cutReplyTo(COMMIT)
     expect((await refusalOf(grant())).code).toBe('service_unavailable')
@@ -339,7 +341,7 @@ describe('a reversal', () => {
   it('of a transaction with a key is the same under its id, and a reversal itself cannot be reversed', async () => {
     const account = await buyer()
     const ticket = `both_${account}`
-    await invoke(market.plane, operator, grantCredit, { account, amountUsd: 2, ticket })
+    await invoke(market.plane, operator, grantCredit, { account, amountUsd: 2, ticket, note: 'test' })
     const { rows } = await sql<{ tx: string }>`select tx from ledger_key where key = ${`grant:${ticket}`}`.execute(
       market.plane.db,
     )

@@ -149,9 +149,15 @@ describe('a grant of credit', () => {
   it('refuses a ticket that was booked for another grant', async () => {
     const account = await newAccount(db, 'buyer_credit')
     const other = await newAccount(db, 'buyer_credit')
-    await invoke(plane, operator, grantCredit, { account, amountUsd: 1, ticket: 'T-2' })
+    await invoke(plane, operator, grantCredit, { account, amountUsd: 1, ticket: 'T-2', note: 'test' })
     for (const change of [{ amountUsd: 2 }, { account: other }, { source: 'fiat' }]) {
-      const grant = invoke(plane, operator, grantCredit, { account, amountUsd: 1, ticket: 'T-2', ...change })
+      const grant = invoke(plane, operator, grantCredit, {
+        account,
+        amountUsd: 1,
+        ticket: 'T-2',
+        note: 'test',
+        ...change,
+      })
       await expect(grant).rejects.toMatchObject({ code: 'conflict' })
     }
     expect(await balanceOf(db, account)).toBe(1_000_000)
@@ -167,15 +173,16 @@ describe('a grant of credit', () => {
     ['more than a balance may hold', { account: 'acc_a', amountUsd: 1e8, ticket: 'a' }],
     ['a blank ticket', { account: 'acc_a', amountUsd: 1, ticket: ' ' }],
   ])('refuses to grant %s', async (_, input) => {
-    await expect(invoke(plane, operator, grantCredit, input)).rejects.toMatchObject({ code: 'invalid_request' })
+    const refused = invoke(plane, operator, grantCredit, { note: 'test', ...input })
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
   it('is for operators, and for accounts of buyers', async () => {
     const seller = await newAccount(db, 'seller_available')
-    const input = { account: seller, amountUsd: 1, ticket: 'T-3' }
+    const input = { account: seller, amountUsd: 1, ticket: 'T-3', note: 'test' }
     await expect(invoke(plane, operator, grantCredit, input)).rejects.toMatchObject({ code: 'not_found' })
     await expect(invoke(plane, NOBODY, grantCredit, input)).rejects.toMatchObject({ code: 'authentication_required' })
-    const unknown = { wallet: `0x${'0'.repeat(40)}`, amountUsd: 1, ticket: 'T-4' }
+    const unknown = { wallet: `0x${'0'.repeat(40)}`, amountUsd: 1, ticket: 'T-4', note: 'test' }
     await expect(invoke(plane, operator, grantCredit, unknown)).rejects.toMatchObject({ code: 'not_found' })
   })
 })

@@ -30,6 +30,46 @@ describe('the environment', () => {
     },
   )
 
+  it('is shown to operators without any secret: no value of one, no part, no length', () => {
+    const url = 'https://user:canary-url-password@h.example/canary-token'
+    for (const [read, base] of [
+      [readControlPlane, { ...control, ...chained, CHAIN_RPC_URL: url, OTEL_EXPORTER_OTLP_HEADERS: 'a=canary-header' }],
+      [
+        readDataPlane,
+        { ...data, ARTIFACT_S3_BUCKET: 'b', ARTIFACT_S3_KEY_ID: 'canary-id', ARTIFACT_S3_SECRET: 'canary-s' },
+      ],
+    ] as const) {
+      const { shown } = read(base)
+      const texts = JSON.stringify(shown)
+      expect(texts).not.toContain('canary')
+      expect(texts).not.toContain(secrets.CREDENTIAL_KEYS)
+      expect(texts).not.toContain(chained.FACILITATOR_PRIVATE_KEY)
+      for (const name of ['CREDENTIAL_KEYS', 'KEY_PEPPER', 'REDIS_URL']) {
+        // The same answer for a secret of any length.
+        expect(shown.find((setting) => setting.name === name)).toEqual({
+          name,
+          value: null,
+          isSecret: true,
+          state: 'set',
+        })
+      }
+      expect(shown.filter(({ isSecret, value }) => isSecret && value !== null)).toEqual([])
+      expect(shown.find(({ name }) => name === 'PORT')).toMatchObject({ state: 'default', isSecret: false })
+    }
+    const fee = readControlPlane({ ...control, PLATFORM_FEE_BPS: '250' }).shown.find(
+      ({ name }) => name === 'PLATFORM_FEE_BPS',
+    )
+    expect(fee).toEqual({ name: 'PLATFORM_FEE_BPS', value: '250', isSecret: false, state: 'set' })
+  })
+
+  it('has a secret in each variable that becomes one, and none of them is shown', () => {
+    const full = { ...control, ...chained, TREASURY_PRIVATE_KEY: `0x${'2f'.repeat(32)}` }
+    const isHidden = (name: string) => readControlPlane(full).shown.find((one) => one.name === name)?.isSecret
+    const named = [...explained].filter((name) => name !== undefined && /KEY|SECRET|PEPPER|URL|HEADERS/.test(name))
+    const open = named.filter((name) => name !== undefined && isHidden(name) === false)
+    expect(new Set(open)).toEqual(new Set(['API_BASE_URL', 'BASE_URL']))
+  })
+
   it('accepts the required variables of .env.example alone', () => {
     expect(readControlPlane(control).platformFeeBps).toBe(500n)
     expect(readDataPlane(data).moneyBuckets).toBe(1)

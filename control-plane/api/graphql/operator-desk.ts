@@ -12,6 +12,7 @@ import {
   listFeatures,
   listRateLimits,
 } from '#control-plane/services/controls/operator-controls.ts'
+import { listPlaneSettings, PlaneSettingSchema } from '#control-plane/services/controls/plane-settings.ts'
 import { listQueues, QueueViewSchema } from '#control-plane/services/controls/queues.ts'
 import {
   DifferenceViewSchema,
@@ -23,6 +24,11 @@ import {
   ShortfallReportSchema,
   ShortfallRowSchema,
 } from '#control-plane/services/gate/money-watch.ts'
+import {
+  OperatorFiguresSchema,
+  PeriodFiguresSchema,
+  readOperatorFigures,
+} from '#control-plane/services/market/operator-figures.ts'
 import { readSnapshot, SnapshotViewSchema } from '#control-plane/services/snapshot/operator-snapshot.ts'
 import { FEATURE_NAMES } from '#shared/contract/features.ts'
 import { builder } from './builder.ts'
@@ -60,6 +66,22 @@ const Process = objectOf('DataPlaneProcess', NodeViewSchema, {
     version: t.string({ nullable: true, resolve: ({ report }) => report?.version ?? null }),
     models: t.int({ nullable: true, resolve: ({ report }) => report?.models ?? null }),
     offers: t.int({ nullable: true, resolve: ({ report }) => report?.offers ?? null }),
+    openCalls: t.int({ nullable: true, resolve: ({ report }) => report?.load?.openCalls ?? null }),
+    maxOpenCalls: t.int({
+      nullable: true,
+      description: 'Open calls at which the process refuses more.',
+      resolve: ({ report }) => report?.load?.maxOpenCalls ?? null,
+    }),
+    loopDelayMs: t.float({
+      nullable: true,
+      description: 'The delay of the event loop in the last second, 99th percentile.',
+      resolve: ({ report }) => report?.load?.delayMs ?? null,
+    }),
+    maxLoopDelayMs: t.float({
+      nullable: true,
+      description: 'The delay at which the process refuses calls.',
+      resolve: ({ report }) => report?.load?.maxDelayMs ?? null,
+    }),
   }),
 })
 export const Hold = objectOf('OpenHold', HoldViewSchema, {
@@ -89,11 +111,33 @@ const Conflict = objectOf('ConflictingEvent', ConflictViewSchema, {
   without: ['event', 'resolutionReason', 'resolvedBy'],
 })
 
+const Period = objectOf('PeriodFigures', PeriodFiguresSchema, {
+  ints: ['calls', 'chargedCalls', 'answeredBase', 'buyers', 'sellers', 'failedCalls', 'countedCalls', 'overheadCalls'],
+})
+const Figures = objectOf('OperatorFigures', OperatorFiguresSchema, {
+  description: 'The market in a period and in the period before it. Amounts are micro-USD as plain digits.',
+  authScopes: { operator: true },
+  types: {
+    present: Period,
+    before: Period,
+    errors: objectOf('ErrorCount', OperatorFiguresSchema.shape.errors.unwrap().element, { ints: ['calls'] }),
+  },
+  costs: { errors: LIST_COST },
+})
+
+const Setting = objectOf('PlaneSetting', PlaneSettingSchema, {
+  description: 'A setting of a process. The value of a secret is never shown, nor its length.',
+  authScopes: { operator: true },
+  types: { plane: 'SettingPlane', state: 'SettingState' },
+})
+
 const MONEY_COST = { field: 1, multiplier: 20 }
 
 builder.queryFields((t) => ({
   moneyState: t.field({ type: Money, complexity: MONEY_COST, ...fieldOf(readInvariants) }),
   shortfall: t.field({ type: Shortfall, complexity: MONEY_COST, ...fieldOf(readShortfall) }),
+  operatorFigures: t.field({ type: Figures, complexity: MONEY_COST, ...fieldOf(readOperatorFigures) }),
+  planeSettings: t.field({ type: [Setting], complexity: LIST_COST, ...fieldOf(listPlaneSettings) }),
   queues: t.field({ type: [Queue], ...fieldOf(listQueues) }),
   dataPlaneProcesses: t.field({ type: [Process], complexity: LIST_COST, ...fieldOf(listNodes) }),
   openHolds: t.field({ type: [Hold], complexity: LIST_COST, ...fieldOf(listOpenHolds, { ids: ['account'] }) }),

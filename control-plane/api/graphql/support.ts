@@ -8,12 +8,13 @@ import {
   refundFiat,
   reverseTransaction,
 } from '#control-plane/services/ledger/ledger-operations.ts'
+import { FoundTransactionSchema, searchLedger } from '#control-plane/services/ledger/search-ledger.ts'
 import { findSubjects, SubjectSchema } from '#control-plane/services/support/find-subject.ts'
 import { readSupportAccount, SupportAccountSchema } from '#control-plane/services/support/read-account.ts'
 import { readSupportCall, SupportCallSchema } from '#control-plane/services/support/read-call.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operation-fields.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 import { Hold, Run } from './operator-desk.ts'
 import { LIST_COST } from './page.ts'
 
@@ -61,6 +62,14 @@ const Read = objectOf('LedgerTransaction', BookedMoveSchema.omit({ isRepeat: tru
   description: 'The lines under a ledger key or request id, in signed micro-USD as plain digits.',
   types: { lines: Line },
 })
+const Found = objectOf('FoundTransaction', FoundTransactionSchema, {
+  description: 'A transaction of the ledger with its entries, in signed micro-USD as plain digits.',
+  authScopes: { operator: true },
+  types: {
+    lines: objectOf('FoundLedgerLine', FoundTransactionSchema.shape.lines.unwrap().element, { ids: ['account'] }),
+  },
+  costs: { lines: { field: 1, multiplier: 5 } },
+})
 const Granted = objectOf('CreditGrant', GrantSchema, { ids: ['account'] })
 const Released = objectOf('ReleasedHold', ReleasedHoldSchema, { ids: ['rid'] })
 
@@ -68,6 +77,7 @@ builder.queryFields((t) => ({
   supportSubjects: t.field({ type: [Subject], complexity: LIST_COST, ...fieldOf(findSubjects) }),
   supportAccount: t.field({ type: Account, ...fieldOf(readSupportAccount, { ids: ['account'] }) }),
   supportCall: t.field({ type: Call, ...fieldOf(readSupportCall) }),
+  ledgerTransactions: t.connection({ type: Found, ...pageOf(searchLedger, { ids: ['account'] }) }),
   ledgerTransaction: t.field({ type: Read, ...fieldOf(readTransaction) }),
 }))
 

@@ -31,6 +31,7 @@ import {
   refundFiat,
   reverseTransaction,
 } from '#control-plane/services/ledger/ledger-operations.ts'
+import { searchLedger } from '#control-plane/services/ledger/search-ledger.ts'
 import {
   forgiveDebt,
   listPaymentDebtors,
@@ -67,6 +68,7 @@ export const ledger = router({
   adjust: mutationOf(adjustLedger),
   reverse: mutationOf(reverseTransaction),
   read: queryOf(readTransaction),
+  search: queryOf(searchLedger, ({ items, nextToken }) => ({ items, nextToken })),
 })
 
 export const poison = router({

@@ -58,7 +58,7 @@ import { request } from './requests.ts'
 import { lentOffer, resource } from './resources.ts'
 import { withKey, withKeys } from './secrets.ts'
 import { signIn } from './sign-in.ts'
-import { support } from './support.ts'
+import { figures, settings, support } from './support.ts'
 
 const sellerKey = router({
   create: mutationOf(createSellerKey, withKey),
@@ -166,5 +166,7 @@ export const appRouter = router({
   resource,
   lentOffer,
   support,
+  figures,
+  settings,
 })
 export type AppRouter = typeof appRouter

@@ -22,13 +22,12 @@ function partyOf(options: CommandOptions): { wallet?: string; account?: string }
 }
 
 export const grantCredit: Action = async ({ connection }, { options }) => {
-  const note = textOption(options, 'note')
   const granted = await connection.as('operator', (client) =>
     client.credit.grant.mutate({
       ...partyOf(options),
       amountUsd: requiredOption(options, 'usd'),
       ticket: requiredOption(options, 'ticket'),
-      ...(note && { note }),
+      note: requiredOption(options, 'note'),
     }),
   )
   return { json: granted, blocks: [text(`Granted under the ticket ${requiredOption(options, 'ticket')}.`)] }
@@ -55,6 +54,7 @@ export const refundCredit: Action = async (cli, { options }) => {
     ...partyOf(options),
     amountUsd: requiredOption(options, 'usd'),
     ticket: requiredOption(options, 'ticket'),
+    note: requiredOption(options, 'note'),
   }
   await confirm(cli, `Refund $${wanted.amountUsd}?`, isSet(options, 'yes'))
   const booked = await cli.connection.as('operator', (client) => client.refund.fiat.mutate(wanted))

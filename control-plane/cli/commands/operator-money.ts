@@ -1,6 +1,8 @@
 import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'reason, for the audit log' }
+/** The reason that the buyer sees in the ledger. */
+const WHY: Option = { flags: '--note <text>', text: 'reason, for the ledger and the audit log' }
 const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
 const PARTY: readonly Option[] = [
   { flags: '--wallet <address>', text: 'wallet of the account' },
@@ -13,12 +15,8 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator credit grant',
     procedure: 'credit.grant',
-    options: [
-      ...PARTY,
-      { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' },
-      { flags: '--note <text>', text: 'note for the ledger' },
-    ],
-    examples: ['operator credit grant --wallet 0x… --usd 5 --ticket T-17'],
+    options: [...PARTY, { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' }, WHY],
+    examples: ["operator credit grant --wallet 0x… --usd 5 --ticket T-17 --note 'outage of Monday'"],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).grantCredit,
   },
   {
@@ -35,7 +33,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator credit refund',
     procedure: 'refund.fiat',
-    options: [...PARTY, { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' }, YES],
+    options: [...PARTY, { flags: '--ticket <id>', text: 'ticket; the ledger books each ticket once' }, WHY, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).refundCredit,
   },
   {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
+import type { NodeReport } from '#shared/contract/node-report.ts'
 import { NodeReportSchema } from '#shared/contract/node-report.ts'
 
 /** A data-plane process. `isAlive` is true when it signalled within the last seconds. */
@@ -10,7 +11,7 @@ export const NodeViewSchema = z.object({
   lastSeenAt: UnixMs.nullable(),
   /** True when its membership is on record. Only a member admits paid calls. */
   isMember: z.boolean(),
-  report: NodeReportSchema.nullable(),
+  report: NodeReportSchema.omit({ settings: true }).nullable(),
   isAlive: z.boolean(),
 })
 export type NodeView = z.infer<typeof NodeViewSchema>
@@ -29,9 +30,15 @@ export const listNodes = defineOperation({
   output: z.array(NodeViewSchema).readonly(),
   run: async (ctx): Promise<readonly NodeView[]> => {
     const now = ctx.clock.now()
-    return (await ctx.desk.listNodes()).map((node) => ({
+    return (await ctx.desk.listNodes()).map(({ report, ...node }) => ({
       ...node,
-      isAlive: now - Math.max(node.lastSeenAt ?? 0, node.report?.reportedAt ?? 0) < SILENT_AFTER_MS,
+      report: report && withoutSettings(report),
+      isAlive: now - Math.max(node.lastSeenAt ?? 0, report?.reportedAt ?? 0) < SILENT_AFTER_MS,
     }))
   },
 })
+
+/** The settings are many lines, and `settings.list` shows them. */
+function withoutSettings({ settings: _settings, ...report }: NodeReport): NonNullable<NodeView['report']> {
+  return report
+}

@@ -79,7 +79,7 @@ export const recordFiatDeposit = defineOperation({
 export const refundFiat = defineOperation({
   name: 'refund.fiat',
   summary: 'Book a refund to a buyer',
-  about: 'The ledger books it once for each ticket. You cannot refund money that calls hold or have used.',
+  about: 'The ledger books it once for each ticket. You cannot refund money that calls hold or have used. The note is the reason.',
   access: 'operator',
   input: z
     .strictObject({
@@ -87,7 +87,7 @@ export const refundFiat = defineOperation({
       amountUsd: DollarText,
       ticket: Ticket,
       kind: z.enum(['refund', 'withdrawal']).default('refund'),
-      note: Note.optional(),
+      note: Note.trim().min(1, 'say why'),
     })
     .refine(namesOneParty, ONE_PARTY),
   limit: 'none',

@@ -128,7 +128,8 @@ const GrantInput = z
     ticket: Ticket,
     /** `promo` is our own money, `fiat` is money received from the buyer. */
     source: z.enum(['promo', 'fiat']).default('promo'),
-    note: oneLine(500).optional(),
+    /** Why. The buyer sees it in the ledger, and the audit keeps it. */
+    note: oneLine(500).trim().min(1, 'say why'),
   })
   .refine((input) => (input.wallet === undefined) !== (input.account === undefined), 'name a wallet or an account')
 
@@ -149,6 +150,7 @@ export type Grant = z.infer<typeof GrantSchema>
 export const grantCredit = defineOperation({
   name: 'credit.grant',
   summary: 'Give credit to a buyer, once for each ticket',
+  about: 'The note is the reason. The buyer sees it in the ledger.',
   access: 'operator',
   input: GrantInput,
   limit: 'none',
@@ -163,17 +165,16 @@ export const grantCredit = defineOperation({
       { account, amount: BigInt(input.amountUsd) },
     ]
     const key = `grant:${input.ticket}`
-    const note = input.note === undefined ? {} : { note: input.note }
+    const { note } = input
     const grant = async (trx: MoneyTransaction) => {
       const kinds = await trx.findKinds([account])
       if (kinds.get(account) !== 'buyer_credit')
         throw new AppError('not_found', { message: 'No buyer account has this id.' })
-      const changed = await postTransaction(trx, { id: ctx.ids.ulid(), key, kind: 'grant', entries, ...note })
+      const changed = await postTransaction(trx, { id: ctx.ids.ulid(), key, kind: 'grant', entries, note })
       if (changed === undefined) await requireSameEntries(trx, key, entries)
       return changed
     }
-    const reason = input.note === undefined ? {} : { reason: input.note }
-    const after = { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket, ...reason }
+    const after = { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket, reason: note }
     const posted = await ctx.change(
       (trx) => grant(moneyTransaction(trx)),
       (changed) => (changed === undefined ? undefined : { subject: account, before: null, after }),

@@ -253,7 +253,8 @@ function wellCountedShare(rows: readonly FigureRow[], by: GroupBy, { startOf }: 
   return total === 0 ? 1 : counted / total
 }
 
-async function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
+/** False while calls of the chosen time are not summed yet. */
+export async function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
   const parts = partsOf(choice.bucket ?? 'hour', spanOf(clock.now(), choice))
   const known = await Promise.all(parts.map(({ grain, ...part }) => areFiguresSummed(db, grain, part)))
   return known.every((isKnown) => isKnown)

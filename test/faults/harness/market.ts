@@ -118,7 +118,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
       const key = secret?.reveal() ?? ''
       secrets.set(`the key of buyer ${made.buyerAccount}`, key)
       const ticket = `faults-${plane.ids.ulid()}`
-      await invoke(plane, OPERATOR, grantCredit, { account: made.buyerAccount, amountUsd: usd, ticket })
+      await invoke(plane, OPERATOR, grantCredit, { account: made.buyerAccount, amountUsd: usd, ticket, note: 'test' })
       const actor = await authenticate(plane, key)
       if (actor.kind !== 'buyer') throw new Error('a buyer has no key')
       return { account: made.buyerAccount, key, actor }

@@ -2,6 +2,7 @@ import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
 import { recordFiatDeposit } from '#control-plane/services/ledger/ledger-operations.ts'
+import { DAY } from '#shared/clock.ts'
 import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
 import type { DoorRow } from './door-row.ts'
 import { by, changes, link, reads } from './door-row.ts'
@@ -9,6 +10,8 @@ import type { DoorWorld } from './door-world.ts'
 
 const ON_MACHINE = machineOperator('test')
 const REASON = 'for the test'
+/** A day that is over, so that no call comes between two doors. */
+const PAST = Date.UTC(2026, 0, 5)
 
 /** A ticket or event id without an earlier use. */
 const newTicket = ({ market }: DoorWorld) => `T-${market.plane.ids.ulid()}`
@@ -17,7 +20,7 @@ const ofBuyer = (world: DoorWorld) => ({ account: world.accounts.buyer, amountUs
 /** A grant of credit under a new ticket, by its ledger key. */
 async function granted(world: DoorWorld) {
   const ticket = newTicket(world)
-  await invoke(world.market.plane, ON_MACHINE, grantCredit, { ...ofBuyer(world), ticket })
+  await invoke(world.market.plane, ON_MACHINE, grantCredit, { ...ofBuyer(world), ticket, note: REASON })
   return `grant:${ticket}`
 }
 
@@ -42,12 +45,16 @@ export const SUPPORT_ROWS: readonly DoorRow[] = [
   ...by('operator', [
     reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),
     reads('support.account', 'supportAccount', 'support.account', ({ accounts }) => ({ account: accounts.seller })),
+    reads('figures.read', 'operatorFigures', 'figures.read', () => ({ from: PAST, to: PAST + DAY })),
+    reads('ledger.search', 'ledgerTransactions', 'ledger.search', ({ accounts }) => ({ account: accounts.buyer })),
+    reads('settings.list', 'planeSettings', 'settings.list'),
     reads('support.request', 'supportCall', 'support.request', ({ ids: { rid } }) => ({ id: rid })),
     changes('ledger.read', 'ledgerTransaction', 'ledger.read', async (world) => ({ key: await granted(world) })),
     changes('credit.grant', 'grantCredit', 'credit.grant', async (world) => ({
       account: await world.market.world.account(1_000),
       amountUsd: '0.25',
       ticket: newTicket(world),
+      note: REASON,
     })),
     changes('refund.fiat', 'refundPayment', 'refund.fiat', paidIn),
     changes('ledger.adjust', 'adjustLedger', 'ledger.adjust', (world) => ({

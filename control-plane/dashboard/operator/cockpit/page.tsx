@@ -1,20 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
-import {
-  compact,
-  day,
-  hour,
-  milliseconds,
-  percent,
-  toMicro,
-  UNKNOWN,
-  words,
-} from '#control-plane/dashboard/data/format.ts'
-import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { compact, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
@@ -22,6 +10,7 @@ import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Figures } from './figures.tsx'
 
 const REFRESH_MS = 5_000
 /** The number of holds that the query asks for. */
@@ -39,19 +28,22 @@ function Cockpit() {
   const query = useScreen(OperatorCockpitDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorCockpitDocument, {}, true)
   return (
-    <Page title="Cockpit" about="Money, processes and calls. Refreshed every five seconds.">
+    <Page
+      title="Cockpit"
+      about="Revenue, users and errors of a period. Below it, the market now, read every five seconds."
+    >
+      <Figures />
       <Loaded query={query}>
         {(data) => (
           <>
             <Invariants data={data} />
-            <Figures data={data} />
-            <div className="grid two">
-              <Calls data={data} />
-              <Rails data={data} />
-            </div>
-            <Providers data={data} curl={curl} />
+            <Holds data={data} />
             <div className="grid two">
               <Processes data={data} curl={curl} />
+              <Rails data={data} />
+            </div>
+            <div className="grid two">
+              <Providers data={data} curl={curl} />
               <Queues data={data} curl={curl} />
             </div>
           </>
@@ -93,25 +85,20 @@ function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQu
       {payoutHolds.map(({ id, reason }) => (
         <Badge key={id} tone="warn">{`payouts wait: ${reason}`}</Badge>
       ))}
+      <Link to="/operator/invariants">See all invariants</Link>
     </Notice>
   )
 }
 
-function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
+function Holds({ data }: { readonly data: OperatorCockpitQuery }) {
   const holds = data.openHolds
   const held = holds?.reduce((sum, { amountMicro }) => sum + toMicro(amountMicro), 0n)
   const overdue = holds?.filter(({ isOverdue }) => isOverdue).length
   // More are not read, so these are the least that there are.
   const more = holds?.length === HOLDS ? ' or more' : ''
-  const points = data.marketSeries ?? []
-  const calls = points.reduce((sum, point) => sum + point.calls, 0)
-  const answered = points.reduce((sum, point) => sum + (point.uptimePct ?? 0) * point.calls, 0)
-  const knownCalls = points.reduce((sum, point) => sum + (point.uptimePct === null ? 0 : point.calls), 0)
   return (
     <Stats
       figures={[
-        { label: 'Calls in 24 hours', value: compact(data.marketSeries === null ? null : calls) },
-        { label: 'Answered in 24 hours', value: percent(knownCalls === 0 ? null : answered / knownCalls, 2) },
         {
           label: 'Held now',
           value: <Money micro={held} />,
@@ -125,39 +112,6 @@ function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
         },
       ]}
     />
-  )
-}
-
-function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
-  const { zone } = useSettings()
-  const hours = everyBucket(data.marketSeries ?? [], 'hour', lastSpan(DAY_MS))
-  return (
-    <Card title="Calls by hour" about="The last day">
-      {data.marketSeries === null ? (
-        <NotSummed />
-      ) : hours.length === 0 ? (
-        <Empty title="A quiet day">
-          <p>No calls in the last 24 hours.</p>
-        </Empty>
-      ) : (
-        <TimeChart
-          label="Calls by hour"
-          kind="bars"
-          height={170}
-          times={hours.map(([at]) => at)}
-          series={[
-            { name: 'Charged', values: hours.map(([, row]) => row?.trades ?? 0) },
-            {
-              name: 'Not charged',
-              values: hours.map(([, row]) => Math.max(0, (row?.calls ?? 0) - (row?.trades ?? 0))),
-            },
-          ]}
-          format={compact}
-          formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
-          zone={zone === 'utc' ? 'UTC' : 'local time'}
-        />
-      )}
-    </Card>
   )
 }
 
@@ -263,6 +217,18 @@ function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readon
   )
 }
 
+type LoadProps = { readonly now: number | null; readonly most: number | null; readonly unit: string }
+
+/** The share of a limit from which a process is close to refusing calls. */
+const BUSY = 0.8
+
+/** A load beside its limit, marked where it is close to it. */
+function Load({ now, most, unit }: LoadProps) {
+  if (now === null || most === null) return UNKNOWN
+  const text = `${compact(now)} of ${compact(most)}${unit}`
+  return now >= most * BUSY ? <Badge tone={now >= most ? 'bad' : 'warn'}>{text}</Badge> : text
+}
+
 type Process = NonNullable<OperatorCockpitQuery['dataPlaneProcesses']>[number]
 
 const PROCESS_COLUMNS: readonly Column<Process>[] = [
@@ -275,6 +241,19 @@ const PROCESS_COLUMNS: readonly Column<Process>[] = [
       </Badge>
     ),
     text: ({ isAlive }) => (isAlive ? 'alive' : 'silent'),
+  },
+  {
+    label: 'Open calls',
+    isNumber: true,
+    cell: ({ openCalls, maxOpenCalls }) => <Load now={openCalls} most={maxOpenCalls} unit="" />,
+    text: ({ openCalls }) => openCalls,
+  },
+  {
+    label: 'Loop delay, p99',
+    isNumber: true,
+    cell: ({ loopDelayMs, maxLoopDelayMs }) => <Load now={loopDelayMs} most={maxLoopDelayMs} unit=" ms" />,
+    text: ({ loopDelayMs }) => loopDelayMs,
+    unit: 'ms',
   },
   { label: 'Offers', isNumber: true, cell: ({ offers }) => offers ?? UNKNOWN, text: ({ offers }) => offers },
   { label: 'Version', cell: ({ version }) => version ?? UNKNOWN, text: ({ version }) => version },
@@ -289,7 +268,7 @@ const PROCESS_COLUMNS: readonly Column<Process>[] = [
 
 function Processes({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
-    <Card title="Data planes" isFlush>
+    <Card title="Data planes" about="At a limit, a data plane refuses calls" isFlush>
       <Table
         label="Data planes"
         columns={PROCESS_COLUMNS}

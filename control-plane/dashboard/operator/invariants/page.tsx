@@ -1,0 +1,235 @@
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { PageRunInvariantsDocument } from '#control-plane/dashboard/data/documents/operator.ts'
+import type { OperatorInvariantsQuery } from '#control-plane/dashboard/data/documents/operator-invariants.ts'
+import { OperatorInvariantsDocument } from '#control-plane/dashboard/data/documents/operator-invariants.ts'
+import { count, milliseconds, words } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { INVARIANTS } from './invariant-names.ts'
+
+const REFRESH_MS = 15_000
+
+export function InvariantsPage() {
+  return (
+    <Gate side="operator" title="Invariants">
+      <InvariantsScreen />
+    </Gate>
+  )
+}
+
+function InvariantsScreen() {
+  const query = useScreen(OperatorInvariantsDocument, {}, { everyMs: REFRESH_MS })
+  const curl = curlOf(OperatorInvariantsDocument, {}, true)
+  const say = useToast()
+  const run = useChange(PageRunInvariantsDocument, {
+    onDone: ({ runInvariants: { breaches, failure } }) =>
+      say(failure ?? (breaches.length === 0 ? 'Every checked invariant holds.' : `Broken: ${breaches.join(', ')}`)),
+  })
+  return (
+    <Page
+      title="Invariants"
+      about="Rules that the market’s money always keeps. A checker that shares no code with the market reads the ledger, the gate and the journals. A breach holds back payouts."
+      actions={
+        <Button kind="primary" disabled={run.isPending} onClick={() => run.mutate({})}>
+          {run.isPending ? 'Checking…' : 'Run the check'}
+        </Button>
+      }
+    >
+      {run.error === null ? null : <ErrorNotice error={run.error} />}
+      <Loaded query={query}>
+        {({ moneyState }) =>
+          moneyState === null ? null : (
+            <>
+              <Verdict state={moneyState} />
+              <List state={moneyState} curl={curl} />
+              <Differences state={moneyState} curl={curl} />
+              <Runs state={moneyState} curl={curl} />
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+type MoneyState = NonNullable<OperatorInvariantsQuery['moneyState']>
+type Props = { readonly state: MoneyState; readonly curl: string }
+
+function Verdict({ state: { runs, differences, payoutHolds } }: { readonly state: MoneyState }) {
+  const [last] = runs
+  if (last === undefined) return <Notice tone="warn">The ledger has not been checked yet. Run the check.</Notice>
+  const isBad = last.breaches.length > 0 || last.failure !== null || differences.length > 0
+  return (
+    <Notice tone={isBad ? 'bad' : 'good'}>
+      <strong>
+        {last.failure ??
+          (last.breaches.length > 0
+            ? `Broken: ${last.breaches.join(', ')}.`
+            : differences.length > 0
+              ? 'Two records of the same money differ.'
+              : 'Every checked invariant holds.')}
+      </strong>
+      <span className="small">
+        Checked <Ago at={last.startedAt} /> in {milliseconds(last.tookMs)}
+      </span>
+      {payoutHolds.map(({ id, reason, setAt }) => (
+        <Badge key={id} tone="warn">
+          Payouts wait since <Time at={setAt} />: {reason}
+        </Badge>
+      ))}
+    </Notice>
+  )
+}
+
+type Verdict = 'ok' | 'breach' | 'none' | 'tests'
+type Line = {
+  readonly id: string
+  readonly name: string
+  readonly holds: string
+  readonly verdict: Verdict
+  readonly detail: string
+  readonly at: number | null
+}
+
+/** Each invariant with the newest run that looked at it. Those that no run can show are left to the tests. */
+function linesOf(runs: MoneyState['runs']): readonly Line[] {
+  return Object.entries(INVARIANTS).map(([id, words]) => {
+    const run = runs.find(({ findings }) => findings.some((finding) => finding.id === id))
+    const finding = run?.findings.find((own) => own.id === id)
+    return {
+      id,
+      ...words,
+      verdict: finding?.state ?? 'tests',
+      detail: finding?.detail ?? (runs.length === 0 ? 'Not checked yet' : 'Held by tests'),
+      at: run?.startedAt ?? null,
+    }
+  })
+}
+
+const VERDICTS = {
+  ok: { tone: 'good', text: 'holds' },
+  breach: { tone: 'bad', text: 'broken' },
+  none: { tone: 'plain', text: 'nothing to check' },
+  tests: { tone: 'plain', text: 'not in a run' },
+} as const
+
+const COLUMNS: readonly Column<Line>[] = [
+  { label: 'No.', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'Invariant', cell: ({ name }) => <strong>{name}</strong>, text: ({ name }) => name },
+  { label: 'Rule', cell: ({ holds }) => holds, text: ({ holds }) => holds },
+  {
+    label: 'Result',
+    cell: ({ verdict }) => <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].text}</Badge>,
+    text: ({ verdict }) => VERDICTS[verdict].text,
+  },
+  { label: 'Checked', cell: ({ detail }) => <span className="small">{detail}</span>, text: ({ detail }) => detail },
+  { label: 'Last run', isNumber: true, cell: ({ at }) => <Ago at={at} />, text: ({ at }) => at, unit: 'time' },
+]
+
+function List({ state: { runs }, curl }: Props) {
+  return (
+    <Card title="All invariants" about="Result of the last run" isFlush>
+      <Table
+        label="Invariants"
+        columns={COLUMNS}
+        rows={linesOf(runs)}
+        keyOf={({ id }) => id}
+        curl={curl}
+        empty={<Empty title="No invariants">{null}</Empty>}
+      />
+    </Card>
+  )
+}
+
+type Difference = MoneyState['differences'][number]
+
+const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
+  { label: 'What differs', cell: ({ kind }) => words(kind), text: ({ kind }) => kind },
+  { label: 'Where', cell: ({ subject }) => <code>{subject}</code>, text: ({ subject }) => subject },
+  {
+    label: 'First seen',
+    isNumber: true,
+    cell: ({ firstSeenAt }) => <Time at={firstSeenAt} />,
+    text: ({ firstSeenAt }) => firstSeenAt,
+    unit: 'time',
+  },
+  {
+    label: 'Times seen',
+    isNumber: true,
+    cell: ({ timesSeen }) => count(timesSeen),
+    text: ({ timesSeen }) => timesSeen,
+  },
+]
+
+function Differences({ state: { differences }, curl }: Props) {
+  return (
+    <Card title="Differences now" about="Where two records of the same money disagree" isFlush>
+      <Table
+        label="Differences"
+        columns={DIFFERENCE_COLUMNS}
+        rows={differences}
+        keyOf={({ kind, subject }) => `${kind} ${subject}`}
+        curl={curl}
+        empty={
+          <Empty title="No differences">
+            <p>The ledger, the gate and the chain agree.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+type Run = MoneyState['runs'][number]
+
+const RUN_COLUMNS: readonly Column<Run>[] = [
+  {
+    label: 'Started',
+    cell: ({ startedAt }) => <Time at={startedAt} />,
+    text: ({ startedAt }) => startedAt,
+    unit: 'time',
+  },
+  {
+    label: 'Result',
+    cell: ({ breaches, failure }) => (
+      <Badge tone={failure === null && breaches.length === 0 ? 'good' : 'bad'}>
+        {failure ?? (breaches.length === 0 ? 'holds' : `broken: ${breaches.join(', ')}`)}
+      </Badge>
+    ),
+    text: ({ breaches, failure }) => failure ?? (breaches.length === 0 ? 'holds' : breaches.join(' ')),
+  },
+  {
+    label: 'Took',
+    isNumber: true,
+    cell: ({ tookMs }) => milliseconds(tookMs),
+    text: ({ tookMs }) => tookMs,
+    unit: 'ms',
+  },
+]
+
+function Runs({ state: { runs }, curl }: Props) {
+  return (
+    <Card title="Last runs" about="Up to 20. The market runs the check by itself every hour" isFlush>
+      <Table
+        label="Runs"
+        columns={RUN_COLUMNS}
+        rows={runs}
+        most={5}
+        keyOf={({ id }) => id}
+        curl={curl}
+        empty={
+          <Empty title="No run yet">
+            <p>Run the check, or wait for the next one.</p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}

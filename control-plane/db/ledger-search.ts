@@ -1,0 +1,80 @@
+import type { RawBuilder } from 'kysely'
+import { sql } from 'kysely'
+import { ulidFloor } from '#shared/ids.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
+import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { json, nullable } from './tables/column.ts'
+import { LEDGER_TABLES } from './tables/ledger.ts'
+
+/** A line of a found transaction: signed micro-USD as digits. */
+type FoundLine = { readonly account: string; readonly kind: AccountKind; readonly amount: string }
+
+/** A transaction with all its lines. The key is null for a call, whose request id is its transaction's id. */
+const FOUND_ROW = {
+  id: LEDGER_TABLES.ledger_tx.id,
+  kind: LEDGER_TABLES.ledger_tx.kind,
+  note: LEDGER_TABLES.ledger_tx.note,
+  at: LEDGER_TABLES.ledger_tx.at,
+  key: nullable(LEDGER_TABLES.ledger_key.key),
+  lines: json<readonly FoundLine[]>(),
+}
+export type FoundTransaction = RowOf<typeof FOUND_ROW>
+
+/** Conditions of a search. Times are Unix milliseconds, `to` excluded. `reference` is a ledger key, or an id. */
+export type LedgerSearch = {
+  readonly account?: string | undefined
+  readonly kind?: string | undefined
+  readonly reference?: string | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+/** Transactions that fit a search, newest first, below an id if one is given. Detached months are among them. */
+export function searchTransactions(
+  db: Database,
+  search: LedgerSearch,
+  page: { readonly below: string | undefined; readonly limit: number },
+): Promise<FoundTransaction[]> {
+  const id = search.account === undefined ? sql.ref('t.id') : sql.ref('e.tx')
+  return readRows(
+    db,
+    FOUND_ROW,
+    sql`select found.id, found.kind, found.note, found.at, k.key,
+      (select jsonb_agg(jsonb_build_object('account', l.account, 'kind', a.kind, 'amount', l.amount::text)
+          order by l.amount, l.account)
+        from every_ledger_entry l join account a on a.id = l.account where l.tx = found.id) as lines
+    from (
+      select t.id, t.kind, t.note, t.at from ${tableOf(search)}
+      where ${sql.join(conditionsOf(search, id, page.below), sql` and `)}
+      order by ${id} desc limit ${page.limit}) found
+    left join ledger_key k on k.tx = found.id order by found.id desc`,
+  )
+}
+
+function tableOf({ account }: LedgerSearch): RawBuilder<unknown> {
+  return account === undefined
+    ? sql`every_ledger_tx t`
+    : sql`every_ledger_entry e join every_ledger_tx t on t.id = e.tx`
+}
+
+function conditionsOf(
+  { account, kind, reference, from, to }: LedgerSearch,
+  id: RawBuilder<unknown>,
+  below: string | undefined,
+): RawBuilder<unknown>[] {
+  return [
+    sql`true`,
+    ...(account === undefined ? [] : [sql`e.account = ${account}`]),
+    ...(kind === undefined ? [] : [sql`t.kind = ${kind}`]),
+    // The partial index of kinds has this condition.
+    ...(kind === undefined || kind === 'settle' ? [] : [sql`t.kind <> 'settle'`]),
+    ...(reference === undefined
+      ? []
+      : [sql`${id} = coalesce((select tx from ledger_key where key = ${reference}), ${reference})`]),
+    ...(from === undefined ? [] : [sql`${id} >= ${ulidFloor(from)}`]),
+    ...(to === undefined ? [] : [sql`${id} < ${ulidFloor(to)}`]),
+    ...(below === undefined ? [] : [sql`${id} < ${below}`]),
+  ]
+}

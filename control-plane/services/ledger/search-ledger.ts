@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import type { FoundTransaction } from '#control-plane/db/ledger-search.ts'
+import { searchTransactions } from '#control-plane/db/ledger-search.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Instant, PageSize } from '#control-plane/services/input-fields.ts'
+import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { parseAnswerId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
+
+const FoundLineSchema = z
+  .object({
+    account: z.string(),
+    accountKind: z.string(),
+    amountMicro: MicroDigits.describe('Signed micro-USD as decimal digits. A positive amount flows into the account.'),
+  })
+  .meta({ id: 'FoundLedgerLine', description: 'An entry of a transaction.' })
+
+/** A transaction of the ledger with all its entries, which sum to zero. */
+export const FoundTransactionSchema = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    key: z.string().nullable().describe('The ledger key; null for a call, whose request id is the id.'),
+    note: z.string().nullable(),
+    at: UnixMs,
+    movedMicro: MicroDigits.describe('The sum of the entries that flow in.'),
+    sumMicro: MicroDigits.describe('The sum of all entries. It is 0 for a balanced transaction.'),
+    lines: z.array(FoundLineSchema).readonly(),
+  })
+  .meta({ id: 'FoundTransaction', description: 'A transaction of the ledger with its entries.' })
+export type FoundTransactionView = z.infer<typeof FoundTransactionSchema>
+
+const LedgerPageSchema = signedPageSchema(FoundTransactionSchema)
+type LedgerPage = z.infer<typeof LedgerPageSchema>
+
+/** Searches the transactions of the ledger, newest first. The id of a transaction tells the time of its admission. */
+export const searchLedger = defineOperation({
+  name: 'ledger.search',
+  summary: 'Search the transactions of the ledger, newest first',
+  about: 'By account, kind, reference and time. A reference is a ledger key, a transaction or a request id.',
+  access: 'operator',
+  input: z.strictObject({
+    account: oneLine(100).startsWith('acc_').optional(),
+    kind: oneLine(32)
+      .regex(/^[a-z][a-z_]+$/, 'a kind is small letters, such as grant')
+      .optional(),
+    reference: oneLine(200).trim().min(1).optional(),
+    from: Instant.optional(),
+    to: Instant.optional(),
+    limit: PageSize,
+    nextToken: PageToken.optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  output: LedgerPageSchema,
+  run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<LedgerPage> => {
+    const pages = pagesById(ctx, { list: 'ledger.search', tenant: 'operator', filters: [wanted] })
+    const reference = wanted.reference && (parseAnswerId(wanted.reference) ?? wanted.reference)
+    const page = { below: pages.idIn(nextToken), limit: limit + 1 }
+    return pages.pageOf(await searchTransactions(ctx.db, { ...wanted, reference }, page), limit, viewOf)
+  },
+})
+
+function viewOf({ at, lines, ...transaction }: FoundTransaction): FoundTransactionView {
+  const amounts = lines.map(({ amount }) => BigInt(amount))
+  return {
+    ...transaction,
+    at: at.getTime(),
+    movedMicro: amounts.reduce((sum, amount) => (amount > 0n ? sum + amount : sum), 0n).toString(),
+    sumMicro: amounts.reduce((sum, amount) => sum + amount, 0n).toString(),
+    lines: lines.map(({ account, kind, amount }) => ({ account, accountKind: kind, amountMicro: amount })),
+  }
+}

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let staff: ReturnType<TestMarket['trpc']>
+let rid: string
+const before = Date.now() - 1
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+  staff = market.trpc(await market.managementKey('operator'))
+  for (const ticket of ['L-1', 'L-2', 'L-3']) {
+    await staff.credit.grant.mutate({ wallet: ada.wallet, amountUsd: 1, ticket, note: `for ${ticket}` })
+  }
+  rid = market.plane.ids.ulid()
+  const call = { rid, account: ada.buyer.account, sellerAccount: bob.seller.account, model: 'gpt-test', charge: 1_000 }
+  await postBatch(market.plane, { events: [eventText(call)], source: 'test' })
+})
+afterAll(() => market?.stop())
+
+const search = (input: Parameters<typeof staff.ledger.search.query>[0] = {}) => staff.ledger.search.query(input)
+
+describe('the search of the ledger', () => {
+  it('finds transactions by account, kind, reference and time, newest first', async () => {
+    const { buyer } = ada
+    expect((await search({ account: buyer.account })).items.map(({ kind }) => kind)).toEqual([
+      'settle',
+      'grant',
+      'grant',
+      'grant',
+    ])
+    const grants = await search({ kind: 'grant', account: buyer.account })
+    expect(grants.items.map(({ key }) => key)).toEqual(['grant:L-3', 'grant:L-2', 'grant:L-1'])
+    for (const reference of [rid, `chatcmpl-${rid}`]) {
+      expect((await search({ reference })).items.map(({ id, key }) => [id, key])).toEqual([[rid, null]])
+    }
+    const [byKey] = (await search({ reference: 'grant:L-2' })).items
+    expect(byKey).toMatchObject({ kind: 'grant', note: 'for L-2' })
+    expect((await search({ reference: byKey?.id })).items).toEqual([byKey])
+    expect((await search({ account: buyer.account, to: before })).items).toEqual([])
+    expect((await search({ account: buyer.account, from: before })).items).toHaveLength(4)
+    expect((await search({ reference: 'grant:nothing' })).items).toEqual([])
+  })
+
+  it('shows every entry with its account, and they sum to zero', async () => {
+    const [call] = (await search({ reference: rid })).items
+    expect(call).toMatchObject({ movedMicro: '1000', sumMicro: '0' })
+    expect(call?.lines).toEqual([
+      { account: ada.buyer.account, accountKind: 'buyer_credit', amountMicro: '-1000' },
+      { account: 'acc_platform_fee', accountKind: 'platform_fee', amountMicro: '50' },
+      expect.objectContaining({ amountMicro: '950' }),
+    ])
+  })
+
+  it('goes on by pages that miss nothing and show nothing twice', async () => {
+    const whole = (await search({ account: ada.buyer.account })).items.map(({ id }) => id)
+    const seen: string[] = []
+    let nextToken: string | undefined
+    do {
+      const page = await search({ account: ada.buyer.account, limit: 1, nextToken })
+      seen.push(...page.items.map(({ id }) => id))
+      nextToken = page.nextToken ?? undefined
+    } while (nextToken !== undefined)
+    expect(seen).toEqual(whole)
+    const { nextToken: token } = await search({ account: ada.buyer.account, limit: 1 })
+    const foreign = search({ account: bob.buyer.account, limit: 1, nextToken: token ?? '' })
+    expect(await trpcCodeOf(foreign)).toBe('invalid_request')
+  })
+
+  it('is for operators', async () => {
+    expect(await trpcCodeOf(market.trpc(ada.buyerKey).ledger.search.query({}))).toBe('wrong_key_type')
+    expect(await trpcCodeOf(market.trpc(bob.sellerKey).ledger.search.query({}))).toBe('wrong_key_type')
+  })
+})

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { HOUR } from '#shared/clock.ts'
+import { grant } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
 import type { TestMarket } from '#test/support/doors/control-plane.ts'
 import { catalogItem, codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let staff: ReturnType<TestMarket['trpc']>
@@ -226,6 +230,33 @@ describe('changes of names and prices by hand', () => {
     expect(await trpcCodeOf(staff.alias.remove.mutate({ alias: 'named-test' }))).toBe('conflict')
     await staff.alias.remove.mutate({ alias: 'my-gpt' })
     expect(await trpcCodeOf(staff.alias.list.query({ model: 'my-gpt' }))).toBe('not_found')
+  })
+
+  it('see whom new prices touch before they set them, and the look changes nothing', async () => {
+    await seed('seen-test')
+    const seller = await market.person()
+    await listOffer(market, seller.seller, { model: 'seen-test' })
+    const pricing = { prompt: '0.0000005', completion: '0.000002' }
+    const look = () => staff.price.preview.query({ model: 'seen-test', pricing })
+    const { effectiveAt: _, ...seen } = await look()
+    expect(seen).toEqual({
+      model: 'seen-test',
+      fields: [{ field: 'input', before: '250000', after: '500000', changePct: 100 }],
+      impact: { model: 'seen-test', offers: 1, sellers: 1, buyers: 0 },
+    })
+    const call = { account: seller.buyer.account, sellerAccount: seller.seller.account, model: 'seen-test', charge: 10 }
+    await grant(market.plane.db, seller.buyer.account, 1_000)
+    await postBatch(market.plane, { events: [eventText({ ...call, rid: market.plane.ids.ulid() })], source: 'test' })
+    expect((await look()).impact.buyers).toBe(1)
+    const { versions } = await staff.price.list.query({ model: 'seen-test' })
+    expect(versions.map(({ unitPrices }) => unitPrices['input'])).toEqual(['250000'])
+    await staff.price.put.mutate({ model: 'seen-test', pricing, source: 'as seen' })
+    expect((await look()).fields).toEqual([])
+    const models = [row('lab/seen-test', { pricing: { prompt: '0.0000001', completion: '0.000002' } })]
+    expect((await staff.catalog.diff.query({ models })).impacts).toEqual([
+      { model: 'seen-test', offers: 1, sellers: 1, buyers: 1 },
+    ])
+    expect(await trpcCodeOf(staff.price.preview.query({ model: 'nothing', pricing }))).toBe('not_found')
   })
 
   it('set reference prices, which are shown with their source', async () => {

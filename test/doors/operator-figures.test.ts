@@ -13,6 +13,8 @@ const END = Math.floor(Date.now() / HOUR) * HOUR
 let market: TestMarket
 let ada: Person
 let bob: Person
+/** A buyer whose only call failed. */
+let cleo: Person
 let staff: ReturnType<TestMarket['trpc']>
 let refunded: string
 
@@ -21,6 +23,7 @@ beforeAll(async () => {
   ada = await market.person()
   bob = await market.person()
   staff = market.trpc(await market.managementKey('operator'))
+  cleo = await market.person()
   await grant(market.plane.db, ada.buyer.account, 10_000_000)
   await grant(market.plane.db, bob.buyer.account, 10_000_000)
   await postCalls()
@@ -48,7 +51,7 @@ async function postCalls(): Promise<void> {
       { account: ada.buyer.account, charge: 0 },
       { ...failed, overheadMs: 3, attempts: [tried('p1'), tried('p2')] },
     ),
-    call(4, { account: ada.buyer.account, charge: 0 }, { ...failed, errorCode: 'no_offers', attempts: [] }),
+    call(4, { account: cleo.buyer.account, charge: 0 }, { ...failed, errorCode: 'no_offers', attempts: [] }),
     call(5, { account: ada.buyer.account, charge: 500, startedAt: at - DAY }, {}),
   ]
   const report = await postBatch(market.plane, { events: calls.map(({ text }) => text), source: 'test' })

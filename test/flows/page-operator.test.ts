@@ -122,3 +122,84 @@ describe('an operator who helps a customer', () => {
     await context.close()
   })
 })
+
+describe('an operator who watches the market', () => {
+  it('reads revenue, users and errors of a period, which the address keeps, as the door has them', async () => {
+    await chargedCall()
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    await page.goto(`${site}/operator`)
+    await page.getByText('Gross volume').waitFor()
+    await page.getByRole('button', { name: '7 days' }).click()
+    await page.getByText('Compared with the 7 days before.').waitFor()
+    await page.reload()
+    await page.getByText('Compared with the 7 days before.').waitFor()
+    const Figures = z.object({
+      data: z.object({ operatorFigures: z.object({ present: z.object({ buyers: z.number() }) }) }),
+    })
+    const from = Math.ceil(Date.now() / 3_600_000) * 3_600_000 - 7 * 86_400_000
+    const { data } = Figures.parse(
+      await door('POST', '/graphql', network.sandbox.management_key, {
+        query: `{ operatorFigures(from: ${from}) { present { buyers } } }`,
+      }),
+    )
+    const buyers = page.locator('.stat', { hasText: 'Active buyers' }).locator('dd').first()
+    await until('the screen has the buyers of the door', SEEN_MS, async () => {
+      return (await buyers.textContent()) === String(data.operatorFigures.present.buyers)
+    })
+    await page
+      .getByRole('cell', { name: /^\d+ of 10\.0?K$|^\d+ of [\d,.K]+$/ })
+      .first()
+      .waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('opens a transaction of the ledger, sees its entries balance, and follows an account', async () => {
+    const rid = await chargedCall()
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    await page.goto(`${site}/operator/ledger`)
+    await page.getByLabel('Reference').fill(rid)
+    await page.getByRole('row', { name: new RegExp(`Call.*${rid}`) }).waitFor()
+    await page
+      .getByRole('row', { name: new RegExp(rid) })
+      .getByRole('button')
+      .focus()
+    await page.keyboard.press('Enter')
+    await dialog(page).getByText('balanced, sums to $0.00').waitFor()
+    await dialog(page)
+      .getByRole('row', { name: /platform fee/ })
+      .waitFor()
+    await page.reload()
+    await dialog(page).getByText('balanced, sums to $0.00').waitFor()
+    await dialog(page)
+      .getByRole('row', { name: /buyer credit/ })
+      .getByRole('link')
+      .click()
+    await page.getByRole('columnheader', { name: 'This account' }).waitFor()
+    expect(page.url()).toContain('account=acc_')
+    await page.getByLabel('Kind').selectOption('grant')
+    await page
+      .getByRole('row', { name: /Grant.*grant:/ })
+      .first()
+      .waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('runs the check of the invariants, and sees settings without a secret', async () => {
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    await page.goto(`${site}/operator/invariants`)
+    await page.getByRole('row', { name: /I1 Double entry/ }).waitFor()
+    await page.getByRole('button', { name: 'Run the check' }).click()
+    await page.getByText('Every checked invariant holds.').first().waitFor()
+    await page.getByRole('row', { name: /I9 World sums to 0 .* holds/ }).waitFor()
+    await page.goto(`${site}/operator/configuration`)
+    await page.getByRole('row', { name: /DATABASE_URL secret, hidden set/ }).waitFor()
+    expect(await page.content()).not.toContain('postgres://')
+    await page.getByLabel('Setting').fill('fee')
+    await page.getByRole('row', { name: /PLATFORM_FEE_BPS/ }).waitFor()
+    expect(await page.getByRole('row', { name: /DATABASE_URL/ }).count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -10,6 +10,11 @@ const LINES = 'control-plane/db/statements.ts'
 const LINES_TEST = tests('doors/buyer-reads')
 const SUPPORT_TEST = tests('doors/support')
 
+const FIGURES = 'control-plane/db/operator-figures.ts'
+const FIGURES_TEST = tests('doors/operator-figures')
+const LEDGER_SEARCH = 'control-plane/db/ledger-search.ts'
+const LEDGER_SEARCH_TEST = tests('doors/ledger-search')
+
 /** Mistakes in operators' changes to the money of a customer, and in the figures that they see. */
 export const SUPPORT_MUTANTS: readonly Mutant[] = [
   mutant('a-transaction-is-reversed-under-each-of-its-names', tests('services/ledger-operations'), LEDGER_OPERATIONS, {
@@ -38,5 +43,26 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-part-of-a-prefix-matches-any-letter', SUPPORT_TEST, `${SUPPORT_ROWS}#listKeysNamed`, {
     "idOrBeginning.replaceAll('_', '\\\\_')": 'idOrBeginning',
+  }),
+  mutant('a-grant-needs-no-reason', SUPPORT_TEST, 'control-plane/services/ledger/ledger.ts', {
+    "note: oneLine(500).trim().min(1, 'say why'),": "note: oneLine(500).default(''),",
+  }),
+  mutant('a-refund-needs-no-reason', SUPPORT_TEST, LEDGER_OPERATIONS, {
+    "note: Note.trim().min(1, 'say why'),": "note: Note.default(''),",
+  }),
+  mutant('fees-do-not-fall-by-refunds', FIGURES_TEST, `${FIGURES}#sumFees`, {
+    'sum(amount), 0': 'sum(amount) filter (where amount > 0), 0',
+  }),
+  mutant('free-calls-make-active-buyers', FIGURES_TEST, `${FIGURES}#countCallFigures`, {
+    'count(distinct account) filter (where charge > 0)': 'count(distinct account) filter (where charge >= 0)',
+  }),
+  mutant('a-failed-call-counts-at-no-provider', FIGURES_TEST, `${FIGURES}#callsOf`, {
+    "coalesce(provider, attempts -> -1 ->> 'provider', '')": "coalesce(provider, '')",
+  }),
+  mutant('pages-of-the-ledger-show-a-transaction-twice', LEDGER_SEARCH_TEST, `${LEDGER_SEARCH}#conditionsOf`, {
+    '} < ${below}`': '} <= ${below}`',
+  }),
+  mutant('a-secret-setting-is-shown', tests('unit/environment'), 'shared/shown-settings.ts#shownSettings', {
+    'value: isSecret ? null :': 'value: isSet ? given :',
   }),
 ]

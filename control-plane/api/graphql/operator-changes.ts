@@ -1,6 +1,6 @@
 import { putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
 import { CatalogItem, PricingOverride } from '#control-plane/services/catalog/catalog-items.ts'
-import { putPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { PricePreviewSchema, previewPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
 import { putFeature } from '#control-plane/services/controls/operator-controls.ts'
 import { declareIncident, endIncident, updateIncident } from '#control-plane/services/incidents/declared-incidents.ts'
 import { delistOffer, restoreOffer } from '#control-plane/services/offers/operator-offers.ts'
@@ -8,11 +8,13 @@ import { cancelTransfer, holdTransfer, releaseTransfer } from '#control-plane/se
 import { SERVICE_TIERS } from '#shared/price-list.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
+import { objectOf } from './objects.ts'
 import { Offer } from './offers.ts'
 import { fieldOf } from './operation-fields.ts'
 import { Feature, FeatureName } from './operator-desk.ts'
 import { Alias } from './operator-market.ts'
 import { TransferType } from './operator-payments.ts'
+import { LIST_COST } from './page.ts'
 import { Declared } from './status.ts'
 
 /** Changes on the operators' screens. Each has a reason, a source or a note, which the audit keeps. */
@@ -35,10 +37,26 @@ const PricesPut = builder.objectRef<StoredPrices>('PricesPut').implement({
   description: 'A new version of the prices of a model; no version where they are those of before.',
   fields: (t) => ({ model: t.exposeString('model'), version: t.exposeString('version', { nullable: true }) }),
 })
+const Preview = objectOf('PricePreview', PricePreviewSchema, {
+  description: 'What new prices of a model would change, and whom they touch. Prices are pico-USD as plain digits.',
+  authScopes: { operator: true },
+  types: {
+    fields: objectOf('PriceFieldChange', PricePreviewSchema.shape.fields.unwrap().element),
+    impact: objectOf('CatalogImpact', PricePreviewSchema.shape.impact, { ints: ['offers', 'sellers', 'buyers'] }),
+  },
+  costs: { fields: LIST_COST },
+})
 type RemovedAlias = { readonly alias: string; readonly model: string }
 const AliasGone = builder.objectRef<RemovedAlias>('AliasGone').implement({
   fields: (t) => ({ alias: t.exposeString('alias'), model: t.exposeString('model') }),
 })
+
+builder.queryFields((t) => ({
+  pricePreview: t.field({
+    type: Preview,
+    ...fieldOf(previewPrices, { types: { pricing: Pricing.type, unitPricing: UnitPricing.type } }),
+  }),
+}))
 
 builder.mutationFields((t) => ({
   delistOffer: t.field({

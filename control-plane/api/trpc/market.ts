@@ -9,7 +9,7 @@ import {
   removeProvider,
   trustProvider,
 } from '#control-plane/services/catalog/provider-list.ts'
-import { listPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { listPrices, previewPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
 import { compareCatalog, refreshCatalog } from '#control-plane/services/catalog/refresh.ts'
 import { listNodes } from '#control-plane/services/controls/nodes.ts'
 import { listOpenHolds, releaseOpenHold } from '#control-plane/services/controls/open-holds.ts'
@@ -43,6 +43,7 @@ export const alias = router({
 
 export const price = router({
   list: queryOf(listPrices),
+  preview: queryOf(previewPrices),
   put: mutationOf(putPrices),
 })
 

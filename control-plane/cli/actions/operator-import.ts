@@ -111,12 +111,13 @@ export async function importRows(
     cli.connection.as('operator', (client) => client.catalog.diff.query({ models, ...timing })),
   )
   const changes = compared.flatMap(({ answer }) => answer.changes)
+  const impacts = compared.flatMap(({ answer }) => answer.impacts)
   const rejected = compared.flatMap(({ from, answer }) =>
     answer.rejected.map((row) => ({ ...row, index: row.index + from })),
   )
   const models = compared.reduce((sum, { answer }) => sum + answer.models, 0)
-  const said = { models, changes, rejected }
-  const shown = [changeTable(changes), ...rejectedTable(rejected), text(summary(said))]
+  const said = { models, changes, impacts, rejected }
+  const shown = [changeTable(changes), ...impactTable(impacts), ...rejectedTable(rejected), text(summary(said))]
   const exit = rejected.length === 0 ? {} : { exit: 'partial' as const }
   if (isDry || changes.length === 0) return { json: { ...said, imported: null }, blocks: shown, ...exit }
 
@@ -136,6 +137,27 @@ export async function importRows(
   const counts = `${imported.added} added, ${imported.changed} changed, ${imported.repriced} with new prices`
   const done = text(`Imported: ${counts}.`)
   return { json: { ...said, imported }, blocks: isConfirmed ? [...shown, done] : [done], ...exit }
+}
+
+type Impact = {
+  readonly model: string
+  readonly offers: number
+  readonly sellers: number
+  readonly buyers: number
+}
+
+/** The models whose change touches somebody. */
+function impactTable(impacts: readonly Impact[]): OutputBlock[] {
+  const touched = impacts.filter(({ offers, buyers }) => offers + buyers > 0)
+  if (touched.length === 0) return []
+  return [
+    table(touched, [
+      { title: 'TOUCHES', value: ({ model }) => model },
+      { title: 'OFFERS', alignsRight: true, value: ({ offers }) => offers },
+      { title: 'SELLERS', alignsRight: true, value: ({ sellers }) => sellers },
+      { title: 'BUYERS 30 D', alignsRight: true, value: ({ buyers }) => buyers },
+    ]),
+  ]
 }
 
 type Counts = { readonly added: number; readonly changed: number; readonly repriced: number }

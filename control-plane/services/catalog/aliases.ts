@@ -8,7 +8,7 @@ import {
   upsertModels,
 } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
-import type { Trx } from '#control-plane/db/database.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -118,7 +118,7 @@ export const removeAlias = defineOperation({
 })
 
 /** Finds a model by an exact name. Throws `not_found`. */
-export async function requireModel(trx: Trx, name: string): Promise<Model> {
+export async function requireModel(trx: Database | Trx, name: string): Promise<Model> {
   const id = await findModelByName(trx, name)
   const [body] = id === undefined ? [] : await listBodiesOf(trx, [id])
   if (body === undefined) throw new AppError('not_found', { message: `No model is called ${name}.` })

@@ -22,6 +22,7 @@ import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
 import { oneLine } from '#shared/texts.ts'
 import { ModelChangeSchema } from './catalog-diff.ts'
+import { ImpactSchema, readImpact } from './catalog-impact.ts'
 import { planImport, RejectedRowSchema } from './catalog-plan.ts'
 import { storePlan } from './store-plan.ts'
 
@@ -59,6 +60,8 @@ export type ImportReport = z.infer<typeof ImportReportSchema>
 export const ImportDiffSchema = z.object({
   models: z.number(),
   changes: z.array(ModelChangeSchema).readonly(),
+  /** Whom each change touches, by model. */
+  impacts: z.array(ImpactSchema).readonly(),
   rejected: z.array(RejectedRowSchema).readonly(),
 })
 export type ImportDiff = z.infer<typeof ImportDiffSchema>
@@ -75,7 +78,11 @@ export const diffCatalog = defineOperation({
   run: async (ctx, _actor, input): Promise<ImportDiff> => {
     const { models, rejected } = await planImport(ctx.db, input.models, priceTime(ctx, input.effectiveAt))
     const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
-    return { models: models.length, changes, rejected }
+    const impacts = await readImpact(
+      ctx,
+      changes.map(({ model }) => model),
+    )
+    return { models: models.length, changes, impacts, rejected }
   },
 })
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { findModelByName, insertPrices, listPricesAt, listPriceVersions } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
-import type { Trx } from '#control-plane/db/database.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, ModelName } from '#control-plane/services/input-fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
@@ -15,6 +16,7 @@ import { oneLine } from '#shared/texts.ts'
 import { requireModel } from './aliases.ts'
 import { changedPrices, NO_LINES } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
+import { ImpactSchema, readImpact } from './catalog-impact.ts'
 import { CatalogItem, priceLinesOf, storedLines } from './catalog-items.ts'
 import { readPriceLines } from './catalog-plan.ts'
 import { checkSides } from './catalog-rows.ts'
@@ -107,27 +109,11 @@ export const putPrices = defineOperation({
     version: z.string().nullable(),
   }),
   run: async (ctx, actor, input): Promise<{ readonly model: string; readonly version: string | null }> => {
-    const now = ctx.clock.now()
-    const at = input.effectiveAt ?? now
-    if (at < now - MINUTE) {
-      throw new AppError('invalid_request', { message: 'effectiveAt must not be in the past.', param: 'effectiveAt' })
-    }
-    const priceLines = charged(() => priceLinesOf({ pricing: input.pricing, unit_pricing: input.unitPricing }))
-    if (input.keepOverrides && priceLines.overrides !== undefined) {
-      throw new AppError('invalid_request', {
-        message: 'Keep the overrides or send new ones, not both.',
-        param: 'keepOverrides',
-      })
-    }
+    const at = timeOf(ctx, input.effectiveAt)
     const change = async (trx: Trx) => {
       await lockCatalog(trx)
-      const { id, endpoints } = await requireModel(trx, input.model)
-      charged(() => checkSides({ pricing: input.pricing, unit_pricing: input.unitPricing, endpoints }))
-      const [current] = await listPricesAt(trx, at, [id])
-      const lastLines = current === undefined ? NO_LINES : readPriceLines(current)
-      const lines = input.keepOverrides ? { ...priceLines, overrides: lastLines.overrides } : priceLines
+      const { id, lines, lastLines, fields } = await planPrices(trx, input, at)
       const before = storedLines(lastLines)
-      const fields = changedPrices(lastLines, lines)
       if (fields.length === 0) return { model: id, version: null, before, after: before }
       const version = ctx.ids.ulid()
       const row = { version, model: id, effectiveAt: new Date(at), source: input.source, ...storedLines(lines) }
@@ -145,6 +131,91 @@ export const putPrices = defineOperation({
     return { model, version }
   },
 })
+
+/** A change of prices before it is applied. */
+export const PricePreviewSchema = z
+  .object({
+    model: z.string(),
+    effectiveAt: UnixMs,
+    fields: z
+      .array(
+        z.object({
+          field: z.string().describe('A usage class with its conditions.'),
+          before: z.string().nullable().describe('Pico-USD of one unit. Null where it has no price.'),
+          after: z.string().nullable(),
+          changePct: z.number().nullable().describe('The change in per cent. Null where a price begins or ends.'),
+        }),
+      )
+      .readonly(),
+    impact: ImpactSchema,
+  })
+  .meta({ id: 'PricePreview', description: 'What a change of prices would change, and whom it touches.' })
+export type PricePreview = z.infer<typeof PricePreviewSchema>
+
+/** Shows what `price.put` would change, and whom it touches. It changes nothing. */
+export const previewPrices = defineOperation({
+  name: 'price.preview',
+  summary: 'Show what new prices of a model would change and whom they touch',
+  about: 'It takes the prices of price.put and changes nothing.',
+  access: 'operator',
+  input: PutPricesInput.omit({ source: true }),
+  limit: 'read',
+  idempotency: 'none',
+  output: PricePreviewSchema,
+  run: async (ctx, _actor, input): Promise<PricePreview> => {
+    const at = timeOf(ctx, input.effectiveAt)
+    const { id, fields } = await planPrices(ctx.db, input, at)
+    const [impact = { model: id, offers: 0, sellers: 0, buyers: 0 }] = await readImpact(ctx, [id])
+    return {
+      model: id,
+      effectiveAt: at,
+      fields: fields.map(({ field, before, after }) => ({
+        field: field.replace(/^price\./, ''),
+        before: textOf(before),
+        after: textOf(after),
+        changePct: changeOf(textOf(before), textOf(after)),
+      })),
+      impact,
+    }
+  },
+})
+
+const textOf = (value: unknown) => (value === null ? null : String(value))
+
+/** The change of a price in per cent, to a hundredth. */
+function changeOf(before: string | null, after: string | null): number | null {
+  const [old, next] = [Number(before ?? Number.NaN), Number(after ?? Number.NaN)]
+  return Number.isFinite(old) && Number.isFinite(next) && old > 0
+    ? Math.round(((next - old) / old) * 10_000) / 100
+    : null
+}
+
+function timeOf({ clock }: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): number {
+  const now = clock.now()
+  if (effectiveAt !== undefined && effectiveAt < now - MINUTE) {
+    throw new AppError('invalid_request', { message: 'effectiveAt must not be in the past.', param: 'effectiveAt' })
+  }
+  return effectiveAt ?? now
+}
+
+type NewPrices = Pick<z.output<typeof PutPricesInput>, 'model' | 'pricing' | 'unitPricing' | 'keepOverrides'>
+
+/** The new lines of a model beside those in effect at an instant. Throws `invalid_request` and `not_found`. */
+async function planPrices(db: Database | Trx, input: NewPrices, at: number) {
+  const priceLines = charged(() => priceLinesOf({ pricing: input.pricing, unit_pricing: input.unitPricing }))
+  if (input.keepOverrides && priceLines.overrides !== undefined) {
+    throw new AppError('invalid_request', {
+      message: 'Keep the overrides or send new ones, not both.',
+      param: 'keepOverrides',
+    })
+  }
+  const { id, endpoints } = await requireModel(db, input.model)
+  charged(() => checkSides({ pricing: input.pricing, unit_pricing: input.unitPricing, endpoints }))
+  const [current] = await listPricesAt(db, at, [id])
+  const lastLines = current === undefined ? NO_LINES : readPriceLines(current)
+  const lines = input.keepOverrides ? { ...priceLines, overrides: lastLines.overrides } : priceLines
+  return { id, lines, lastLines, fields: changedPrices(lastLines, lines) }
+}
 
 /** Runs a reader of prices. Throws `invalid_request` for prices that cannot be charged. */
 function charged<Read>(read: () => Read): Read {

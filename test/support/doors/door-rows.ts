@@ -375,6 +375,7 @@ const newPrices = () => ({
   pricing: { prompt: `0.0000${10 + ++price}`, completion: '0.00009' },
   source: 'a test',
 })
+const ofNewPrices = () => ({ model: 'claude-test', pricing: { prompt: '0.000031', completion: '0.00009' } })
 const ofNewName = { alias: 'a-name-by-hand', model: 'claude-test' }
 
 const ofSlowness = { title: 'Slow answers', note: 'We look into it.', models: ['gpt-test'], providers: ['public'] }
@@ -401,6 +402,7 @@ const DECIDING: readonly DoorRow[] = by('operator', [
     return input
   }),
   changes('payouts.cancel', 'cancelTransfer', 'payouts.cancel', heldPayout),
+  without(['effective_at'], changes('price.preview', 'pricePreview', 'price.preview', ofNewPrices)),
   changes('price.put', 'putPrices', 'price.put', newPrices),
   changes('incident.declare', 'declareIncident', 'incident.declare', () => ofSlowness),
   changes('incident.update', 'updateIncident', 'incident.update', async (world) => ({

@@ -1,14 +1,16 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { PagePutPricesDocument } from '#control-plane/dashboard/data/documents/operator.ts'
+import type { PagePricePreviewQuery } from '#control-plane/dashboard/data/documents/operator.ts'
+import { PagePricePreviewDocument, PagePutPricesDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
-import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { count, percent, words } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import type { DiffLine } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
-import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pricesOf, UNITS, withPoint } from './price-units.ts'
 
@@ -41,6 +43,28 @@ function linesOf(before: Draft, draft: Draft): readonly DiffLine[] {
     }))
 }
 
+const changeText = (pct: number | null) => (pct === null ? '' : ` (${pct > 0 ? '+' : '−'}${percent(Math.abs(pct), 2)})`)
+
+/** What the new prices change and whom they touch, as the market counts it. */
+function Touched({ preview }: { readonly preview: PagePricePreviewQuery['pricePreview'] }) {
+  if (!preview) return null
+  const { fields, impact } = preview
+  const many = (number: number, noun: string) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
+  return (
+    <Notice tone={impact.offers + impact.buyers > 0 ? 'warn' : 'good'}>
+      <strong>
+        {fields.length === 0
+          ? 'These are the prices of now.'
+          : `${many(fields.length, 'price')} ${fields.length === 1 ? 'touches' : 'touch'} ${many(impact.offers, 'offer')} of ${many(impact.sellers, 'seller')} and ${many(impact.buyers, 'buyer')}.`}
+      </strong>
+      <span className="small">
+        {fields.map(({ field, changePct }) => `${words(field)}${changeText(changePct)}`).join(', ')}
+      </span>
+      <span className="small">Buyers had a charged call of this model in the last 30 days.</span>
+    </Notice>
+  )
+}
+
 /** Adds a version of the reference prices of a model, after a look at what changes. */
 export function PutPrices({ model, current, onClose }: Props) {
   const say = useToast()
@@ -51,14 +75,22 @@ export function PutPrices({ model, current, onClose }: Props) {
   const put = useChange(PagePutPricesDocument, {
     onDone: ({ putPrices: { version } }) => {
       onClose()
-      say(version === null ? 'These are the prices of before.' : 'The new prices stand in the catalogue.')
+      say(version === null ? 'These are the prices of before.' : 'The new prices are in the catalogue.')
     },
   })
   const lines = linesOf(before, draft)
+  const [seen, setSeen] = useState<string>()
+  const wish = { model, ...pricesOf(draft), keepOverrides: true }
+  const isSeen = seen === JSON.stringify(wish)
+  const preview = useScreen(PagePricePreviewDocument, wish, { isOn: isSeen })
   const submit = (event: FormEvent) => {
     event.preventDefault()
+    if (!isSeen) {
+      setSeen(JSON.stringify(wish))
+      return
+    }
     const at = hours.trim() === '' ? {} : { effectiveAt: Date.now() + Number(hours) * HOUR_MS }
-    put.mutate({ model, ...pricesOf(draft), keepOverrides: true, source: source.trim(), ...at })
+    put.mutate({ ...wish, source: source.trim(), ...at })
   }
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title={`New prices of ${model}`}>
@@ -96,11 +128,18 @@ export function PutPrices({ model, current, onClose }: Props) {
           />
         </div>
         {lines.length === 0 ? <p className="muted">Nothing changes yet.</p> : <Diff lines={lines} />}
+        {isSeen ? <Loaded query={preview}>{(read) => <Touched preview={read.pricePreview} />}</Loaded> : null}
         {put.error === null ? null : <ErrorNotice error={put.error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={lines.length === 0 || source.trim() === '' || put.isPending}>
-            Set the prices
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={
+              lines.length === 0 || source.trim() === '' || put.isPending || (isSeen && !preview.data?.pricePreview)
+            }
+          >
+            {isSeen ? 'Set the prices' : 'Preview'}
           </Button>
         </div>
       </form>

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import type { ImpactRow } from '#control-plane/db/catalog-impact.ts'
+import { countImpact } from '#control-plane/db/catalog-impact.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
+import { DAY } from '#shared/clock.ts'
+
+/** Time in which a buyer of a model counts as touched by a change of the model. */
+const RECENT_MS = 30 * DAY
+
+/** Whom a change of a model touches. */
+export const ImpactSchema = z
+  .object({
+    model: z.string(),
+    offers: Count.describe('Active offers of the model.'),
+    sellers: Count.describe('Sellers of these offers.'),
+    buyers: Count.describe(
+      'Accounts with a charged call of the model in the last 30 days, of the newest 200,000 calls.',
+    ),
+  })
+  .meta({ id: 'CatalogImpact', description: 'How many offers, sellers and buyers a change of a model touches.' })
+
+/** Counts whom a change of the models touches, by model. */
+export async function readImpact(ctx: Pick<Ctx, 'db' | 'clock'>, models: readonly string[]): Promise<ImpactRow[]> {
+  return models.length === 0 ? [] : countImpact(ctx.db, models, ctx.clock.now() - RECENT_MS)
+}

@@ -136,7 +136,7 @@ const MONEY_COST = { field: 1, multiplier: 20 }
 builder.queryFields((t) => ({
   moneyState: t.field({ type: Money, complexity: MONEY_COST, ...fieldOf(readInvariants) }),
   shortfall: t.field({ type: Shortfall, complexity: MONEY_COST, ...fieldOf(readShortfall) }),
-  operatorFigures: t.field({ type: Figures, complexity: MONEY_COST, ...fieldOf(readOperatorFigures) }),
+  operatorFigures: t.field({ type: Figures, complexity: { field: 1, multiplier: 2 }, ...fieldOf(readOperatorFigures) }),
   planeSettings: t.field({ type: [Setting], complexity: LIST_COST, ...fieldOf(listPlaneSettings) }),
   queues: t.field({ type: [Queue], ...fieldOf(listQueues) }),
   dataPlaneProcesses: t.field({ type: [Process], complexity: LIST_COST, ...fieldOf(listNodes) }),

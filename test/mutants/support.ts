@@ -12,8 +12,6 @@ const SUPPORT_TEST = tests('doors/support')
 
 const FIGURES = 'control-plane/db/operator-figures.ts'
 const FIGURES_TEST = tests('doors/operator-figures')
-const LEDGER_SEARCH = 'control-plane/db/ledger-search.ts'
-const LEDGER_SEARCH_TEST = tests('doors/ledger-search')
 
 /** Mistakes in operators' changes to the money of a customer, and in the figures that they see. */
 export const SUPPORT_MUTANTS: readonly Mutant[] = [
@@ -58,9 +56,6 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-failed-call-counts-at-no-provider', FIGURES_TEST, `${FIGURES}#callsOf`, {
     "coalesce(provider, attempts -> -1 ->> 'provider', '')": "coalesce(provider, '')",
-  }),
-  mutant('pages-of-the-ledger-show-a-transaction-twice', LEDGER_SEARCH_TEST, `${LEDGER_SEARCH}#conditionsOf`, {
-    '} < ${below}`': '} <= ${below}`',
   }),
   mutant('a-secret-setting-is-shown', tests('unit/environment'), 'shared/shown-settings.ts#shownSettings', {
     'value: isSecret ? null :': 'value: isSet ? given :',

@@ -8,6 +8,7 @@ import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { BillTable } from '#control-plane/dashboard/market/bill-table.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { ReportProblem } from '#control-plane/dashboard/market/report-problem.tsx'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Code, CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -57,6 +58,7 @@ export function CallDrawer({ id, nameOfKey, onClose }: DrawerProps) {
             Receipt
           </Link>
           <CopyButton text={id} label="Copy id" />
+          <ReportProblem id={id} />
         </>
       }
     >

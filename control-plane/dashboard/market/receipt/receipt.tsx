@@ -4,6 +4,7 @@ import type { PublicReceiptQuery } from '#control-plane/dashboard/data/documents
 import { count, exactMoney, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { BillTable } from '#control-plane/dashboard/market/bill-table.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { ReportProblem } from '#control-plane/dashboard/market/report-problem.tsx'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code, CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -95,6 +96,7 @@ function Frame({ payment: { requestId }, curl, children }: FrameProps) {
       actions={
         <>
           <CopyButton text={`${location.origin}/receipt?id=${requestId}`} label="Copy link" />
+          <ReportProblem id={requestId} />
           <Button kind="quiet" onClick={dialog.open}>
             curl
           </Button>

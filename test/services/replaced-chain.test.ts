@@ -68,7 +68,7 @@ describe('a chain that was restarted under these books', () => {
   it.each([
     ['shorter', 0],
     ['longer', 1_000],
-  ])('and is %s moves no money and is named, and the known chain continues by itself', async (_length, blocks) => {
+  ])('and is now %s moves no money, is named, and leaves the way back to the known chain', async (_length, blocks) => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 300_000n)
     await turn()

@@ -11,7 +11,7 @@ import { sameProtocol } from './same-protocol/index.ts'
 /**
  * OpenAI's legacy completions. Any seller of text gets a single prompt as a conversation. Several prompts or answers go
  * unchanged to sellers of models with the old protocol, and to a chat model as a chat call for each prompt. A request
- * with parameters of the old protocol goes to the former alone.
+ * with parameters of the old protocol goes only to models with that protocol.
  */
 export const completions: ModelWire = defineWire<CompletionsRequest>({
   name: 'completions',

@@ -2,7 +2,7 @@ import type { Decoder, Ending, ModelPlan } from '#data-plane/call.ts'
 import { answerOf } from '#data-plane/wires/completions/answer-text.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The figures of the whole are in those of its exchanges. */
+/** Figures of the joined answer itself: none, because each exchange has its own. */
 const NOTHING_REPORTED: Ending['reported'] = { insaneFields: 0 }
 const NO_ENDINGS: readonly Ending[] = []
 

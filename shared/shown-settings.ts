@@ -111,7 +111,7 @@ export function shownSettings(
         name,
         value: isSecret ? null : (value?.slice(0, MAX_VALUE_CHARS) ?? null),
         isSecret,
-        state: isSet ? 'set' : fallback === undefined ? 'unset' : 'default',
+        state: isSet ? 'set' : isSecret || fallback === undefined ? 'unset' : 'default',
       }
     })
     .sort((left, right) => (left.name < right.name ? -1 : 1))

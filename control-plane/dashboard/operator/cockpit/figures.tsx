@@ -111,6 +111,10 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
             value: count(now.sellers),
             hint: `${count(before.sellers)} before · with a sold call`,
           },
+        ]}
+      />
+      <Stats
+        figures={[
           {
             label: 'Calls',
             value: compact(now.calls),

@@ -38,13 +38,11 @@ function Cockpit() {
           <>
             <Invariants data={data} />
             <Holds data={data} />
+            <Processes data={data} curl={curl} />
+            <Providers data={data} curl={curl} />
             <div className="grid two">
-              <Processes data={data} curl={curl} />
-              <Rails data={data} />
-            </div>
-            <div className="grid two">
-              <Providers data={data} curl={curl} />
               <Queues data={data} curl={curl} />
+              <Rails data={data} />
             </div>
           </>
         )}

@@ -73,7 +73,7 @@ describe('credit', () => {
   })
 
   it('can be granted only by operators', async () => {
-    const grant = { wallet: ada.wallet, amountUsd: 1, ticket: 'T-2' }
+    const grant = { wallet: ada.wallet, amountUsd: 1, ticket: 'T-2', note: 'test' }
     const attempts: [key: string | undefined, code: string][] = [
       [undefined, 'authentication_required'],
       [ada.buyerKey, 'wrong_key_type'],

@@ -181,7 +181,7 @@ describe('the figures of the market', () => {
     )
     expect(await post([...calls, call({ at: NOON - HOUR, model })])).toMatchObject({ posted: 61, poisoned: 0 })
     await rollUp(ctx(), 0)
-    const choice = { from: NOON - 89 * DAY, models: [model], bucket: 'period' } as const
+    const choice = { from: NOON - 89 * DAY, models: [model], bucket: 'period' as const }
     const [point] = await readSeries(ctx(), choice)
     expect(point).toMatchObject({ calls: 61, uptimeBase: 61, uptimePct: Math.round((56 / 61) * 10_000) / 100 })
     expect(point?.bucket).toBe(Math.floor((NOON - 89 * DAY) / DAY) * DAY)

@@ -79,7 +79,8 @@ export const recordFiatDeposit = defineOperation({
 export const refundFiat = defineOperation({
   name: 'refund.fiat',
   summary: 'Book a refund to a buyer',
-  about: 'The ledger books it once for each ticket. You cannot refund money that calls hold or have used. The note is the reason.',
+  about:
+    'The ledger books it once for each ticket. You cannot refund money that calls hold or have used. The note is the reason.',
   access: 'operator',
   input: z
     .strictObject({

@@ -1,12 +1,11 @@
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
-import { Broken } from './broken.tsx'
+import { createRoute, createRouter } from '@tanstack/react-router'
 import { dayOf, defined, numberOf, oneOf, textOf } from './data/search-params.ts'
-import { Frame } from './frame.tsx'
 import { lazyScreen } from './lazy-screen.ts'
 import { DOC_LANGUAGES } from './market/docs/doc-page.ts'
 import { readDocs } from './market/docs/read-docs.ts'
 import { EFFORTS, MAKINGS, SIZES, VOICES } from './market/playground/choices.ts'
-import { NotFound } from './not-found.tsx'
+import { OPERATOR_ROUTES } from './operator-routes.tsx'
+import { ROOT_ROUTE, rootRoute } from './root-route.tsx'
 
 export const MODEL_SORTS = [
   'volume',
@@ -27,9 +26,6 @@ const FIGURES = ['spent', 'saved', 'calls', 'failed', 'input', 'output', 'cached
 const PERCENT = [0, 100] as const
 const MAX_TOKENS = 10_000_000
 
-const root = createRootRoute({ component: Frame, notFoundComponent: NotFound, errorComponent: Broken })
-const under = () => root
-
 const DOCS_FRESH_MS = 5 * 60_000
 const docs = {
   staleTime: DOCS_FRESH_MS,
@@ -39,20 +35,20 @@ const docs = {
 }
 
 const market = [
-  createRoute({ getParentRoute: under, path: '/docs', loader: () => readDocs(''), ...docs }),
+  createRoute({ getParentRoute: rootRoute, path: '/docs', loader: () => readDocs(''), ...docs }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/docs/$',
     loader: ({ params }) => readDocs(params._splat ?? ''),
     ...docs,
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/',
     component: lazyScreen(() => import('./market/home/page.tsx'), 'HomePage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/models',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -71,7 +67,7 @@ const market = [
     component: lazyScreen(() => import('./market/models/page.tsx'), 'ModelsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/model/$',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -83,7 +79,7 @@ const market = [
     component: lazyScreen(() => import('./market/model/page.tsx'), 'ModelPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/playground',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -100,12 +96,12 @@ const market = [
     component: lazyScreen(() => import('./market/playground/page.tsx'), 'PlaygroundPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/lent',
     component: lazyScreen(() => import('./market/lent/page.tsx'), 'LentPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/lent/$resource',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -117,52 +113,52 @@ const market = [
     component: lazyScreen(() => import('./market/lent-resource/page.tsx'), 'LentResourcePage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/feed',
     validateSearch: (search: Record<string, unknown>) => defined({ days: oneOf(search, 'days', ['1', '7', '30']) }),
     component: lazyScreen(() => import('./market/feed/page.tsx'), 'FeedPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/receipt',
     validateSearch: (search: Record<string, unknown>) => defined({ id: textOf(search, 'id') }),
     component: lazyScreen(() => import('./market/receipt/page.tsx'), 'ReceiptPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/status',
     component: lazyScreen(() => import('./market/status/page.tsx'), 'StatusPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/fees',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ list: textOf(search, 'list'), discount: numberOf(search, 'discount', PERCENT) }),
     component: lazyScreen(() => import('./market/fees/page.tsx'), 'FeesPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/sign-in',
     validateSearch: (search: Record<string, unknown>) => defined({ to: textOf(search, 'to') }),
     component: lazyScreen(() => import('./market/sign-in/page.tsx'), 'SignInPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/start',
     component: lazyScreen(() => import('./market/start/page.tsx'), 'FirstStepsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/terms',
     component: lazyScreen(() => import('./market/terms/page.tsx'), 'TermsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/privacy',
     component: lazyScreen(() => import('./market/privacy/page.tsx'), 'PrivacyPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/account',
     component: lazyScreen(() => import('./market/account/page.tsx'), 'AccountPage'),
   }),
@@ -170,13 +166,13 @@ const market = [
 
 const buyer = [
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer',
     validateSearch: (search: Record<string, unknown>) => defined({ period: oneOf(search, 'period', PERIODS) }),
     component: lazyScreen(() => import('./buyer/overview/page.tsx'), 'OverviewPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/logs',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -193,21 +189,21 @@ const buyer = [
     component: lazyScreen(() => import('./buyer/logs/page.tsx'), 'LogsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/keys',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ after: textOf(search, 'after'), new: oneOf(search, 'new', ['yes']) }),
     component: lazyScreen(() => import('./buyer/keys/page.tsx'), 'KeysPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/credit',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ after: textOf(search, 'after'), kind: textOf(search, 'kind') }),
     component: lazyScreen(() => import('./buyer/credit/page.tsx'), 'CreditPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/activity',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -224,18 +220,18 @@ const buyer = [
     component: lazyScreen(() => import('./buyer/activity/page.tsx'), 'ActivityPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/jobs',
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
     component: lazyScreen(() => import('./buyer/jobs/page.tsx'), 'JobsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/limits',
     component: lazyScreen(() => import('./buyer/limits/page.tsx'), 'LimitsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/providers',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -251,7 +247,7 @@ const buyer = [
     component: lazyScreen(() => import('./buyer/providers/page.tsx'), 'ProvidersPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/buyer/organizations',
     validateSearch: (search: Record<string, unknown>) => defined({ organization: textOf(search, 'organization') }),
     component: lazyScreen(() => import('./buyer/organizations/page.tsx'), 'OrganizationsPage'),
@@ -260,14 +256,14 @@ const buyer = [
 
 const seller = [
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/start',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ step: oneOf(search, 'step', ['key', 'models', 'terms', 'live']) }),
     component: lazyScreen(() => import('./seller/start/page.tsx'), 'StartPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/offers',
     validateSearch: (search: Record<string, unknown>) =>
       defined({
@@ -281,134 +277,48 @@ const seller = [
     component: lazyScreen(() => import('./seller/offers/page.tsx'), 'OffersPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/offers/$offer',
     component: lazyScreen(() => import('./seller/offer/page.tsx'), 'OfferPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/earnings',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ range: oneOf(search, 'range', ['7d', '30d', '90d']), after: textOf(search, 'after') }),
     component: lazyScreen(() => import('./seller/earnings/page.tsx'), 'EarningsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/payouts',
     component: lazyScreen(() => import('./seller/payouts/page.tsx'), 'PayoutsPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/yield',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ model: textOf(search, 'model'), discount: numberOf(search, 'discount', PERCENT) }),
     component: lazyScreen(() => import('./seller/yield/page.tsx'), 'YieldPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/health',
     validateSearch: (search: Record<string, unknown>) =>
       defined({ days: oneOf(search, 'days', ['1', '7', '30']), after: textOf(search, 'after') }),
     component: lazyScreen(() => import('./seller/health/page.tsx'), 'HealthPage'),
   }),
   createRoute({
-    getParentRoute: under,
+    getParentRoute: rootRoute,
     path: '/seller/keys',
     validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
     component: lazyScreen(() => import('./seller/keys/page.tsx'), 'SellerKeysPage'),
   }),
 ] as const
 
-const operator = [
-  createRoute({
-    getParentRoute: under,
-    path: '/operator',
-    validateSearch: (search: Record<string, unknown>) => defined({ days: oneOf(search, 'days', ['1', '7', '30']) }),
-    component: lazyScreen(() => import('./operator/cockpit/page.tsx'), 'CockpitPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/support',
-    validateSearch: (search: Record<string, unknown>) =>
-      defined({ find: textOf(search, 'find'), account: textOf(search, 'account'), call: textOf(search, 'call') }),
-    component: lazyScreen(() => import('./operator/support/page.tsx'), 'SupportPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/money',
-    component: lazyScreen(() => import('./operator/money/page.tsx'), 'MoneyPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/ledger',
-    validateSearch: (search: Record<string, unknown>) =>
-      defined({
-        account: textOf(search, 'account'),
-        kind: textOf(search, 'kind'),
-        reference: textOf(search, 'reference'),
-        from: dayOf(search, 'from'),
-        to: dayOf(search, 'to'),
-        open: textOf(search, 'open'),
-        after: textOf(search, 'after'),
-      }),
-    component: lazyScreen(() => import('./operator/ledger/page.tsx'), 'LedgerPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/configuration',
-    validateSearch: (search: Record<string, unknown>) => defined({ name: textOf(search, 'name') }),
-    component: lazyScreen(() => import('./operator/configuration/page.tsx'), 'ConfigurationPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/invariants',
-    component: lazyScreen(() => import('./operator/invariants/page.tsx'), 'InvariantsPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/catalogue',
-    validateSearch: (search: Record<string, unknown>) =>
-      defined({
-        search: textOf(search, 'search'),
-        model: textOf(search, 'model'),
-        after: textOf(search, 'after'),
-      }),
-    component: lazyScreen(() => import('./operator/catalogue/page.tsx'), 'CataloguePage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/incidents',
-    component: lazyScreen(() => import('./operator/incidents/page.tsx'), 'IncidentsPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/audit',
-    validateSearch: (search: Record<string, unknown>) =>
-      defined({
-        operation: textOf(search, 'operation'),
-        subject: textOf(search, 'subject'),
-        after: textOf(search, 'after'),
-      }),
-    component: lazyScreen(() => import('./operator/audit/page.tsx'), 'AuditPage'),
-  }),
-  createRoute({
-    getParentRoute: under,
-    path: '/operator/offers',
-    validateSearch: (search: Record<string, unknown>) =>
-      defined({
-        model: textOf(search, 'model'),
-        provider: textOf(search, 'provider'),
-        delisted: oneOf(search, 'delisted', ['yes', 'no']),
-        after: textOf(search, 'after'),
-      }),
-    component: lazyScreen(() => import('./operator/offers/page.tsx'), 'MarketOffersPage'),
-  }),
-] as const
-
 /** The router of the page. The state of a screen is the search part of its address. */
 export function createPageRouter() {
   return createRouter({
-    routeTree: root.addChildren([...market, ...buyer, ...seller, ...operator]),
+    routeTree: ROOT_ROUTE.addChildren([...market, ...buyer, ...seller, ...OPERATOR_ROUTES]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   })

@@ -24,7 +24,7 @@ const DAY_OF_MODEL_ROW = {
   day: text(),
   model: CATALOG_TABLES.model_price.model,
   earned: bigint(),
-  /** What buyers paid. Null with days that were archived before it was summed. */
+  /** Payments of buyers. Null with days that were archived before payments were summed. */
   charged: nullable(bigint()),
   requests: bigint(),
   inputTokens: bigint(),

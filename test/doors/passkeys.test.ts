@@ -99,12 +99,8 @@ describe('an account with a passkey', () => {
       .select('buyer_account as account')
       .where(sql<boolean>`id = ${user}`)
       .executeTakeFirstOrThrow()
-    await invoke(market.plane, operator, grantCredit, {
-      account,
-      amountUsd: 5,
-      ticket: `passkey-${user}`,
-      note: 'test',
-    })
+    const grant = { account, amountUsd: 5, ticket: `passkey-${user}`, note: 'test' }
+    await invoke(market.plane, operator, grantCredit, grant)
     expect((await market.rest('GET', '/v1/buyer/me', { key })).body).toMatchObject({ credit_balance_usdc: '5000000' })
     const other = newBrowser()
     const { answer } = await signIn(other, authenticator, user)

@@ -7,9 +7,8 @@ import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
+import { dialog, heading, openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
-import { savedBy } from '#test/support/page/table-file.ts'
 import { until } from '#test/support/run/until.ts'
 
 const SEEN_MS = 20_000
@@ -167,106 +166,6 @@ describe('a buyer', () => {
       await dialog(page).waitFor({ state: 'detached' })
       expect(await floorOf()).toBe(stored)
     }
-    expect(complaints).toEqual([])
-    await context.close()
-  })
-
-  it('edits a key, freezes it so that its calls are refused, and unfreezes it', async () => {
-    const { buyer_key: own } = network.sandbox
-    const label = `edited-${Date.now()}`
-    const made = Key.parse(
-      await door('POST', '/v1/buyer/keys', own, { label, models_allowed: [MODEL], cap_daily_usd: 4 }),
-    )
-    const { context, page, complaints } = await open(own)
-    await page.goto(`${site}/buyer/keys`)
-    const row = page.getByRole('row', { name: new RegExp(label) })
-    const press = (name: string) => row.getByRole('button', { name, exact: true }).click()
-    await press('Edit')
-    expect(await dialog(page).getByLabel('Models').inputValue()).toBe(MODEL)
-    await dialog(page).getByLabel('Models').fill('')
-    await dialog(page).getByLabel('Cap a day, US dollars').fill('2.5')
-    await dialog(page).getByLabel('Name').fill(`${label}-b`)
-    await dialog(page).getByRole('button', { name: 'Save key' }).click()
-    await row.getByText('$2.50 a day').waitFor()
-    const Listed = z.object({ keys: z.array(z.looseObject({ id: z.string() })) })
-    const { keys } = Listed.parse(await door('GET', '/v1/buyer/keys', own))
-    expect(keys.find(({ id }) => id === made.id)).toMatchObject({
-      label: `${label}-b`,
-      models_allowed: null,
-      cap_daily_usd: 2.5,
-    })
-    await say(made.key)
-    await press('Freeze')
-    await dialog(page).getByRole('button', { name: 'Freeze' }).click()
-    await row.getByText('frozen').waitFor()
-    const refusal = () => say(made.key).then(() => '', String)
-    await until('the frozen key is refused', SEEN_MS, async () => (await refusal()).includes('key_frozen'))
-    expect(await refusal()).toContain('403')
-    expect(await savedBy(page, 'Keys')).toContainEqual(expect.stringContaining(`${label}-b,frozen,2.5`))
-    await press('Unfreeze')
-    await dialog(page).getByRole('button', { name: 'Unfreeze' }).click()
-    await row.getByText('active').waitFor()
-    await until('the key calls again', SEEN_MS, async () => (await refusal()) === '')
-    await door('DELETE', `/v1/buyer/keys/${made.id}`, own)
-    expect(complaints).toEqual([])
-    await context.close()
-  })
-
-  it('offers no rotation of an expired key, and says expired in its file', async () => {
-    const { buyer_key: own } = network.sandbox
-    const label = `expired-${Date.now()}`
-    const soon = Date.now() + 1_500
-    const made = Key.parse(await door('POST', '/v1/buyer/keys', own, { label, expires_at: soon }))
-    await until('the key has expired', SEEN_MS, async () => Date.now() > soon)
-    const { context, page, complaints } = await open(own)
-    await page.goto(`${site}/buyer/keys`)
-    const row = page.getByRole('row', { name: new RegExp(label) })
-    await row.getByText('expired', { exact: true }).waitFor()
-    const buttons = await row.getByRole('button').allTextContents()
-    expect(buttons).toContain('Edit')
-    expect(buttons).not.toContain('Rotate')
-    expect(await savedBy(page, 'Keys')).toContainEqual(expect.stringContaining(`${label},expired,`))
-    await door('DELETE', `/v1/buyer/keys/${made.id}`, own)
-    expect(complaints).toEqual([])
-    await context.close()
-  })
-
-  it('creates and revokes a key with the keyboard alone', async () => {
-    const { context, page, complaints } = await open(network.sandbox.buyer_key)
-    const { keyboard } = page
-    await keyboard.press('g')
-    await keyboard.press('k')
-    await heading(page, 'Buyer keys').waitFor()
-    await waitForScreen(page)
-    await tabTo(page, 'New key')
-    await keyboard.press('Enter')
-    const label = `by-keyboard-${Date.now()}`
-    await tabTo(page, 'Name')
-    await keyboard.type(label)
-    await keyboard.press('Enter')
-    await tabTo(page, 'I have stored it')
-    await keyboard.press('Space')
-    await tabTo(page, 'Done')
-    await keyboard.press('Enter')
-    const row = page.getByRole('row', { name: new RegExp(label) })
-    await row.getByText('active').waitFor()
-    await row.getByRole('button', { name: 'Revoke' }).focus()
-    await keyboard.press('Enter')
-    await tabTo(page, 'Revoke')
-    await keyboard.press('Enter')
-    await row.getByText('revoked').waitFor()
-    await keyboard.press('?')
-    await dialog(page).getByText('Search from anywhere').waitFor()
-    await keyboard.press('Escape')
-    // Letters after the keys of the search go into it.
-    await keyboard.press('Control+k')
-    await dialog(page).waitFor()
-    await keyboard.type('Activ')
-    await dialog(page)
-      .getByRole('option', { name: /Activity/, selected: true })
-      .waitFor()
-    await keyboard.press('Escape')
-    await dialog(page).waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
     await context.close()
   })

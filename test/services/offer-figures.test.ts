@@ -62,7 +62,7 @@ async function sell(seller: Person, offer: string, { count, charge, ttftMs, days
 
 const figures = (input: object) => invoke(market.plane, ada.seller, listOfferFigures, input)
 const idsOf = async (input: object) => (await figures(input)).items.map(({ id }) => id)
-/** What a seller earns of some equal charges after a fee of five percent, each rounded down. */
+/** Earnings of a seller from some equal charges after a fee of five percent, each rounded down. */
 const net = (count: number, charge: number) => count * Math.floor(charge * 0.95)
 
 describe('the figures of offers', () => {

@@ -9,6 +9,7 @@ import { CALL_ROWS } from './call-rows.ts'
 import type { DoorRow } from './door-row.ts'
 import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
+import { OPERATING_ROWS } from './operating-rows.ts'
 import { billOfToday, reportingProvider } from './sample-bills.ts'
 import { LENT_RESOURCE, lentBody, lentKeyInput } from './sample-lent-key.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
@@ -419,34 +420,6 @@ const DECIDING: readonly DoorRow[] = by('operator', [
   }),
 ])
 
-const OPERATING: readonly DoorRow[] = by('operator', [
-  reads('alias.list', 'aliases', 'alias.list'),
-  reads('catalog.history', 'catalogHistory', 'catalog.history', () => ({ limit: 5 })),
-  reads('price.list', 'referencePrices', 'price.list', ofModel),
-  reads('provider.list', 'providers', 'provider.list'),
-  reads('market-offer.search', 'anyOffers', 'marketOffer.search', () => ({ limit: 5 })),
-  reads('drift.providers', 'providerDrift', 'drift.providers', () => ({ abovePct: 0 })),
-  reads('hold.list', 'openHolds', 'hold.list'),
-  reads('queue.list', 'queues', 'queue.list'),
-  reads('node.list', 'dataPlaneProcesses', 'node.list'),
-  without(['behind'], reads('snapshot.read', 'snapshotState', 'snapshot.read')),
-  reads('rate-limit.list', 'rateLimits', 'rateLimit.list'),
-  reads('feature.list', 'features', 'feature.list'),
-  reads('audit.search', 'audit', 'auditLog.search', () => ({ limit: 5 })),
-  reads('poison.list', 'poisonedEvents', 'poison.list'),
-  reads('conflict.list', 'conflictingEvents', 'conflict.list'),
-  reads('shortfall.read', 'shortfall', 'shortfall.read'),
-  reads('invariants.read', 'moneyState', 'invariants.read'),
-  reads('payments.state', 'walletPaymentsState', 'payments.state'),
-  reads('payments.list', 'walletPayments', 'payments.list', () => ({ limit: 5 })),
-  reads('payments.debtors', 'walletDebtors', 'payments.debtors'),
-  reads('payouts.state', 'treasury', 'payouts.state'),
-  reads('payouts.list', 'treasuryTransfers', 'payouts.list', () => ({ limit: 5 })),
-  reads('treasury.moves', 'treasuryMoves', 'treasury.moves', () => ({ limit: 5 })),
-  reads('treasury.strays', 'strayTokens', 'treasury.strays', () => ({ limit: 5 })),
-  reads('treasury.reconciliations', 'treasuryReconciliations', 'treasury.reconciliations'),
-])
-
 /** Every operation with two doors or three. */
 export const DOOR_ROWS: readonly DoorRow[] = [
   ...SIGNING_IN,
@@ -455,7 +428,7 @@ export const DOOR_ROWS: readonly DoorRow[] = [
   ...SELLING,
   ...LENDING,
   ...MARKET,
-  ...OPERATING,
+  ...OPERATING_ROWS,
   ...SUPPORT_ROWS,
   ...DECIDING,
 ]

@@ -2,7 +2,7 @@ import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 
 const BLANK = { label: '', daily: '', monthly: '', floor: '', rate: '', models: '', blocked: '', untrusted: '' }
 
-/** What the form of a key holds. Amounts are US dollars. */
+/** Values of a key's form. Amounts are US dollars. */
 export type KeyDraft = typeof BLANK
 export const BLANK_KEY: KeyDraft = BLANK
 

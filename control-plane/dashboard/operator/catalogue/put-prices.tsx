@@ -45,7 +45,7 @@ function linesOf(before: Draft, draft: Draft): readonly DiffLine[] {
 
 const changeText = (pct: number | null) => (pct === null ? '' : ` (${pct > 0 ? '+' : '−'}${percent(Math.abs(pct), 2)})`)
 
-/** What the new prices change and whom they touch, as the market counts it. */
+/** The changes by the new prices, with the counts of offers, sellers and buyers. */
 function Touched({ preview }: { readonly preview: PagePricePreviewQuery['pricePreview'] }) {
   if (!preview) return null
   const { fields, impact } = preview

@@ -57,7 +57,7 @@ function Configuration() {
   )
 }
 
-/** One line for each value of a setting. Processes that differ have lines of their own. */
+/** Lines of a setting: a line for each value. Processes that differ have lines of their own. */
 function sharedOf(settings: readonly Given[], plane: Given['plane']): readonly Setting[] {
   const own = settings.filter((setting) => setting.plane === plane)
   const processes = new Set(own.map(({ node }) => node)).size

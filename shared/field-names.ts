@@ -1,7 +1,10 @@
 import { AppError } from './errors.ts'
 import { cleanLine } from './texts.ts'
 
-/** Field names between our code (camelCase) and REST bodies (snake_case): `effectiveInputPer1m`, `effective_input_per_1m`. */
+/**
+ * Field names between our code (camelCase) and REST bodies (snake_case): `effectiveInputPer1m`,
+ * `effective_input_per_1m`.
+ */
 
 /** Most characters of an unknown name that the error quotes. */
 const MAX_TOLD_NAME = 64

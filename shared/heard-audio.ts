@@ -15,7 +15,10 @@ export type HeardAudio = {
 /** Tokens of a transcript by class. */
 export type HeardTokens = { readonly input: number; readonly audioInput: number; readonly output: number }
 
-/** The most tokens in a second of sound: Alibaba's figure. Mistral counts half of it, and OpenAI one in 100 milliseconds. */
+/**
+ * The most tokens in a second of sound: Alibaba's figure. Mistral counts half of it, and OpenAI one in 100
+ * milliseconds.
+ */
 const MOST_TOKENS_A_SECOND = 25
 const USUAL_TOKENS_A_SECOND = 10
 /** Most tokens for the frame around a prompt. */

@@ -14,7 +14,10 @@ export type PassedRequest = {
   readonly ips?: readonly string[] | undefined
 }
 
-/** The proxies that pass requests on and are missing in `TRUSTED_PROXIES`, so that all their callers count as one address. */
+/**
+ * The proxies that pass requests on and are missing in `TRUSTED_PROXIES`, so that all their callers count as one
+ * address.
+ */
 export type UntrustedProxies = {
   see(request: PassedRequest): void
   /** The addresses since the start. */

@@ -307,6 +307,15 @@ describe('the source tree', () => {
     expect(named).toEqual([])
   })
 
+  it('has no line of a comment over 120 characters', () => {
+    const wide = sources.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, at) => (/^\s*(?:\/\/|\/?\*)/.test(line) && line.length > 120 ? [`${file}:${at + 1}`] : [])),
+    )
+    expect(wide).toEqual([])
+  })
+
   it('has no comment that opens without a noun', () => {
     const opening =
       /^\s*(?:\/\/|\/\*\*|\*) (?:(?:What|One|How|Who|Which|Those|Its|Their|It|They|Another|Whoever)\b|(?:This|These) (?:is|are|was|were|may|copies|covers)\b)/

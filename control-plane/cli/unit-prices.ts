@@ -19,7 +19,9 @@ function plainDollars(usd: number): string {
   return `$${whole}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`
 }
 
-/** The members of a catalogue entry's `pricing` that are prices of a unit, with the units that one price is shown of. */
+/**
+ * The members of a catalogue entry's `pricing` that are prices of a unit, with the units that one price is shown of.
+ */
 const CATALOGUE_UNITS: readonly (readonly [member: string, unit: string, units: number])[] = [
   ['megapixel', 'megapixel', 1],
   ['image', 'image', 1],

@@ -12,7 +12,10 @@ export type ImpactRow = RowOf<typeof IMPACT_ROW>
 /** Calls in which buyers are looked for. */
 export const IMPACT_CALLS = 200_000
 
-/** Counts whom a change of the models touches, by model. Buyers have a charged call since an instant (Unix milliseconds). */
+/**
+ * Counts whom a change of the models touches, by model. Buyers have a charged call since an instant (Unix
+ * milliseconds).
+ */
 export function countImpact(db: Database | Trx, models: readonly string[], since: number): Promise<ImpactRow[]> {
   return readRows(
     db,

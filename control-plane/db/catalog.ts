@@ -202,7 +202,10 @@ export async function findModelByName(db: Database | Trx, name: string): Promise
   return row?.model
 }
 
-/** A version of a model's reference prices. `unitPrices`, `overrides` and `minimums` are JSON as the contract carries them. */
+/**
+ * A version of a model's reference prices. `unitPrices`, `overrides` and `minimums` are JSON as the contract carries
+ * them.
+ */
 const PRICE_ROW = {
   version: CATALOG_TABLES.model_price.version,
   model: CATALOG_TABLES.model_alias.model,

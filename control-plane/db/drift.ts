@@ -24,7 +24,9 @@ function daysOf({ from, to }: DayWindow): RawBuilder<unknown> {
   return sql`jsonb_to_recordset(${JSON.stringify(days)}::jsonb) w(day date, low text, high text)`
 }
 
-/** Calls of a seller that one provider served on one day, of one version of a model's prices under the same conditions. */
+/**
+ * Calls of a seller that one provider served on one day, of one version of a model's prices under the same conditions.
+ */
 const CALLS_ROW = {
   provider: text(),
   day: text(),

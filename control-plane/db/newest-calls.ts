@@ -2,7 +2,9 @@ import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { ulidFloor } from '#shared/ids.ts'
 
-/** Most calls that a figure of the last day reads, of all buyers and models. On a busy market this is part of the day. */
+/**
+ * Most calls that a figure of the last day reads, of all buyers and models. On a busy market this is part of the day.
+ */
 export const NEWEST_CALLS = 20_000
 
 /** Calls of all models and buyers that were admitted from `since` (Unix milliseconds) on, at most `limit`. */

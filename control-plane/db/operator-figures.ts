@@ -54,7 +54,9 @@ export async function countCallFigures(db: Database, calls: CallsOf): Promise<Ca
 const ERROR_ROW = { errorCode: text(), provider: text(), calls: integer() }
 export type ErrorCount = RowOf<typeof ERROR_ROW>
 
-/** The errors of calls by provider, the most frequent first. A failed call counts at the provider of its last attempt. */
+/**
+ * The errors of calls by provider, the most frequent first. A failed call counts at the provider of its last attempt.
+ */
 export function countErrors(db: Database, calls: CallsOf, most: number): Promise<ErrorCount[]> {
   return readRows(
     db,

@@ -63,7 +63,10 @@ export async function insertTransfer(trx: Trx, transfer: NewTransfer): Promise<v
     .execute()
 }
 
-/** The number of the next transfer of a seller, or of sweeps, to a recipient. The seller's account, or the treasury, is locked. */
+/**
+ * The number of the next transfer of a seller, or of sweeps, to a recipient. The seller's account, or the treasury, is
+ * locked.
+ */
 export async function nextTransferNumber(trx: Trx, seller: AccountId | null, recipient: string): Promise<bigint> {
   const rows = await readRows(
     trx,

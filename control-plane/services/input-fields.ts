@@ -71,7 +71,9 @@ const NO_DAY = 'a day is written as 2026-11-21, from 1970 to 2199'
 /** A UTC day as text. The database has no year 0, and some days after the year 9999 have no text. */
 export const Day = z.iso.date(NO_DAY).refine((day) => day >= '1970' && day < '2200', NO_DAY)
 
-/** A model's name in any spelling. Some protocols have it in a path, where a dot segment would lead to another place. */
+/**
+ * A model's name in any spelling. Some protocols have it in a path, where a dot segment would lead to another place.
+ */
 export const ModelName = z
   .string()
   .min(1)

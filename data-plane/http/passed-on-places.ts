@@ -2,7 +2,9 @@ import { AppError } from '#shared/errors.ts'
 import { createShares } from '#shared/shares.ts'
 import { overloaded } from './admission.ts'
 
-/** Kinds of requests that are passed on. A stream is open for as long as its reader likes, a call until it is answered. */
+/**
+ * Kinds of requests that are passed on. A stream is open for as long as its reader likes, a call until it is answered.
+ */
 export type PassedOnKind = 'call' | 'stream'
 
 /** Requests that may be passed on at once, for one address and in all. Each kind has places of its own. */

@@ -49,7 +49,9 @@ export type TurnSeal = {
   open(text: string): OpenedSeal | undefined
 }
 
-/** Makes seals that nobody else can make: a mark, an authentication code and compressed JSON, in letters of base64url. */
+/**
+ * Makes seals that nobody else can make: a mark, an authentication code and compressed JSON, in letters of base64url.
+ */
 export function createTurnSeal(pepper: Secret): TurnSeal {
   const key = pepper.derive('parts of turns that buyers keep')
   const macOf = (bytes: Buffer) => createHmac('sha256', key.reveal()).update(bytes).digest().subarray(0, MAC_BYTES)

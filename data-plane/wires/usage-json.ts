@@ -30,7 +30,9 @@ export function costMembers(receipt: Receipt, parts: PartNames = PROMPT_AND_COMP
   )
 }
 
-/** The `usage` object of OpenAI's chat and completions as JSON text: the provider's figures as metered, and the cost. */
+/**
+ * The `usage` object of OpenAI's chat and completions as JSON text: the provider's figures as metered, and the cost.
+ */
 export function chatUsageJson(receipt: Receipt): string {
   const { usage } = receipt
   const input = inputTokens(usage)

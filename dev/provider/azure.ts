@@ -21,7 +21,9 @@ export type AzurePlace = {
   readonly deployment: string | undefined
 }
 
-/** Reads the address of a resource of Azure. Undefined for any other. Without an API version a deployment has no paths. */
+/**
+ * Reads the address of a resource of Azure. Undefined for any other. Without an API version a deployment has no paths.
+ */
 export function readAzurePlace(url: string): AzurePlace | undefined {
   const { pathname, searchParams } = new URL(url, 'http://resource')
   if (pathname.startsWith(`${PREFIX}/v1/`)) return { path: pathname.slice(PREFIX.length), deployment: undefined }

@@ -20,7 +20,9 @@ const SANDBOX_CREATED = 1_577_836_800
 const SANDBOX_CONTEXT = 131_072
 const SANDBOX_OUTPUT = 16_384
 
-/** The catalogue of the development market: the real models that this release knows first, and the sandbox models last. */
+/**
+ * The catalogue of the development market: the real models that this release knows first, and the sandbox models last.
+ */
 export async function readCatalog(): Promise<SeedCatalog> {
   const { models, unread } = await readKeptModels(Date.now())
   const [first] = unread

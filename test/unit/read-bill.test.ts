@@ -44,7 +44,7 @@ describe('a file of a bill', () => {
     [
       'bytes of another encoding',
       () => `date,model,cost_usd\n${day(1)},caf\uFFFD,1`,
-      'The file: it is no text in UTF-8.',
+      'The file: it is not UTF-8 text.',
     ],
     [
       'a model that is a formula',

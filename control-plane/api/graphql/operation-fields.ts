@@ -56,7 +56,10 @@ type Connection<Item, Node> = Field<ReturnType<typeof toEdges<Item, Node>> | nul
   readonly complexity: typeof costOfPage
 }
 
-/** Makes the arguments, the cost and the resolver of a connection, null for a null page. `show` makes the nodes of the items. */
+/**
+ * Makes the arguments, the cost and the resolver of a connection, null for a null page. `show` makes the nodes of the
+ * items.
+ */
 export function pageOf<A extends Access, Input extends z.ZodType, Item>(
   operation: Operation<A, Input, ConnectionPage<Item>>,
   choice?: ChoiceFor<Input>,

@@ -83,7 +83,9 @@ export function milliseconds(value: number | null | undefined): string {
 
 export type Zone = 'utc' | 'local'
 
-/** A writer of instants in each zone. To make one takes fifty times as long as to use it, and a chart has a thousand. */
+/**
+ * A writer of instants in each zone. To make one takes fifty times as long as to use it, and a chart has a thousand.
+ */
 function writers(options: Intl.DateTimeFormatOptions): Readonly<Record<Zone, Intl.DateTimeFormat>> {
   return {
     utc: new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }),

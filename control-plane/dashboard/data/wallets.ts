@@ -63,7 +63,9 @@ export async function signSignInMessage(wallet: BrowserWallet): Promise<Signed> 
   })
 }
 
-/** Has a wallet sign the message that links it to the account of this browser. Throws as {@link signSignInMessage} does. */
+/**
+ * Has a wallet sign the message that links it to the account of this browser. Throws as {@link signSignInMessage} does.
+ */
 export async function signLinkMessage(wallet: BrowserWallet): Promise<Signed> {
   return signMessage(wallet, async (address) => {
     const message = at(await call('GET', `/v1/auth/wallet/challenge?address=${address}`), 'message')
@@ -78,7 +80,10 @@ async function signMessage(wallet: BrowserWallet, read: (address: string) => Pro
   })
 }
 
-/** Has a wallet sign what the market makes for its account, in the form of EIP-712. Throws as {@link signSignInMessage} does. */
+/**
+ * Has a wallet sign what the market makes for its account, in the form of EIP-712. Throws as {@link signSignInMessage}
+ * does.
+ */
 export async function signTypedData<Made extends { readonly typedData: string }>(
   wallet: BrowserWallet,
   make: (address: string) => Promise<Made>,
@@ -114,7 +119,9 @@ const DOMAIN_TYPES = {
   verifyingContract: 'address',
 } as const
 
-/** Wallets read the type of the domain from the types. The market's text leaves it out, for it follows from the domain. */
+/**
+ * Wallets read the type of the domain from the types. The market's text leaves it out, for it follows from the domain.
+ */
 function withDomainType(text: string): string {
   const typed: unknown = JSON.parse(text)
   if (!isTyped(typed)) return text

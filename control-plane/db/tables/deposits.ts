@@ -9,8 +9,8 @@ export const DEPOSIT_METHODS = ['transfer', 'authorization', 'allowance'] as con
 
 /**
  * Tables of `0095_deposits.sql`, `0096_reconciliation.sql`, `0129_known_chain.sql`, `0134_accepted_chain.sql`,
- * `0155_anybodys_transfers.sql`, `0156_permit_uses.sql`, `0157_former_treasuries.sql` and `0158_departure_search.sql`. Amounts
- * are micro-USD.
+ * `0155_anybodys_transfers.sql`, `0156_permit_uses.sql`, `0157_former_treasuries.sql` and
+ * `0158_departure_search.sql`. Amounts are micro-USD.
  */
 export const DEPOSIT_TABLES = {
   treasury_cursor: {

@@ -17,7 +17,10 @@ import { MANAGEMENT_ROLES } from './organizations.ts'
 
 const KEY_TYPES: readonly KeyType[] = ['buyer', 'seller', 'management']
 
-/** Tables of `0003_keys.sql`, `0110_page_sessions.sql`, `0208_playground.sql` and `0215_frozen_keys.sql`. A hash is an HMAC in hex. */
+/**
+ * Tables of `0003_keys.sql`, `0110_page_sessions.sql`, `0208_playground.sql` and `0215_frozen_keys.sql`. A hash is an
+ * HMAC in hex.
+ */
 export const KEY_TABLES = {
   api_key: {
     id: id('key'),

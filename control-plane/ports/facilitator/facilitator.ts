@@ -31,7 +31,9 @@ export type Facilitator = {
   supported(): Promise<SupportedResponse>
 }
 
-/** The name of an authorization, which is its reference everywhere: network, asset, payer and nonce, in one spelling. */
+/**
+ * The name of an authorization, which is its reference everywhere: network, asset, payer and nonce, in one spelling.
+ */
 export function refOf({ payload, requirements }: SignedPayment): string | undefined {
   const { authorization, permit2Authorization } = payload.payload
   const signed: unknown = authorization ?? permit2Authorization

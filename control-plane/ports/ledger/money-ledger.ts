@@ -89,7 +89,9 @@ export type MoneyLedger = MoneyReads & {
   /** The identity of the database that answers, and of the database on record; undefined before the first. */
   readIdentity(): Promise<{ here: DatabaseIdentity; known?: DatabaseIdentity }>
   noteIdentity(identity: DatabaseIdentity): Promise<void>
-  /** Records that the ledger went back to an instant, in Unix milliseconds. Its beat is above `atLeastBeat` afterwards. */
+  /**
+   * Records that the ledger went back to an instant, in Unix milliseconds. Its beat is above `atLeastBeat` afterwards.
+   */
   markRestored(restoredTo: number, atLeastBeat?: number): Promise<void>
   /** Issues an epoch above all epochs in Postgres and Redis. */
   raiseEpoch(seenInRedis: number): Promise<number>

@@ -39,7 +39,10 @@ const TOKEN = parseAbi([
   'function receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 ])
 
-/** The nonce of a deposit or of an older transfer. It depends on the id alone, so two signatures for one id can never both be used. */
+/**
+ * The nonce of a deposit or of an older transfer. It depends on the id alone, so two signatures for one id can never
+ * both be used.
+ */
 export function nonceOf(id: string): Hex {
   return keccak256(stringToHex(`transfer ${id}`))
 }

@@ -120,7 +120,8 @@ async function requireSigned(
     throw new AppError('conflict', { message: 'This account does not pay from a wallet. Open an allowance first.' })
   if (reading.balance < LEAST_MICRO || value < LEAST_MICRO) {
     throw new AppError('insufficient_balance', {
-      message: 'A permit is worth its gas from 1 USD on, and so is the wallet.',
+      message:
+        'The permit and the balance of the wallet must be at least 1 USD each, or the gas costs more than the permit is worth.',
       detail: { balance_usdc: reading.balance.toString(), least_usdc: LEAST_MICRO.toString() },
     })
   }

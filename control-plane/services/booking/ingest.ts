@@ -58,7 +58,9 @@ export async function postBatch(ctx: IngestCtx, batch: EventBatch): Promise<Post
 /** Sets aside an event that breaks a rule. */
 type Refuse = (read: ReadEvent, broken: Broken) => void
 
-/** Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order. */
+/**
+ * Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order.
+ */
 function readBatch(
   { postings }: IngestCtx,
   { events, source }: EventBatch,
@@ -168,7 +170,9 @@ async function book(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posti
   return ofJobs.length === 0 ? calls : bookJobs(ctx, ofJobs, posting, calls)
 }
 
-/** Books calls in one transaction. When the database refuses that for good, it books halves, down to the refused call. */
+/**
+ * Books calls in one transaction. When the database refuses that for good, it books halves, down to the refused call.
+ */
 async function bookTogether(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posting): Promise<Booked> {
   if (events.length === 0) return { events: [], balances: [] }
   try {

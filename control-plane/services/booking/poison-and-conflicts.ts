@@ -113,7 +113,8 @@ export const retryPoisoned = defineOperation({
   }),
   run: async (ctx, actor, { payloadHash, reason }): Promise<{ readonly payloadHash: string }> => {
     const row = await requirePoison(ctx, payloadHash)
-    if (row.resolution !== null) throw new AppError('conflict', { message: `It was ${row.resolution} before.` })
+    if (row.resolution !== null)
+      throw new AppError('conflict', { message: `This event has already been ${row.resolution}.` })
     if (row.event.length >= MAX_POISON_CHARS)
       throw new AppError('conflict', { message: 'The event was too long to keep whole.' })
     const decision = { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' } as const
@@ -235,7 +236,7 @@ export const resolveContradiction = defineOperation({
   run: async (ctx, actor, { rid, payloadHash, reason }): Promise<{ readonly rid: string }> => {
     const resolve = async (trx: Trx) => {
       if (await resolveConflict(trx, { rid, payloadHash, reason, by: tenantOf(actor) })) return
-      throw new AppError('not_found', { message: 'No such contradiction waits.' })
+      throw new AppError('not_found', { message: 'No open conflict has this id.' })
     }
     await ctx.change(resolve, () => ({ subject: rid, before: null, after: { resolved: true, reason } }))
     return { rid }

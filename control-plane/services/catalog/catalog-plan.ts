@@ -101,7 +101,7 @@ async function nameRows(
     if (name === undefined) refuse('a variant of a model is no model of its own')
     else if (row.canonical === undefined && byId === undefined && modelOfAlias.has(name.toLowerCase())) {
       refuse(`another model is called ${name}: name this one's canonical id`)
-    } else if (seenIds.has(name)) refuse(`the model ${name} stands twice in the list`)
+    } else if (seenIds.has(name)) refuse(`the list has the model ${name} twice`)
     else {
       seenIds.add(name)
       namedRows.push({ index, row, name })

@@ -142,7 +142,7 @@ export const putRateLimit = defineOperation({
   run: async (ctx, actor, { name, perKey, perWallet }): Promise<LimitView> => {
     const before = await requireLimit(ctx, name)
     if (perWallet != null && before.plane === 'data') {
-      throw new AppError('invalid_request', { message: 'This limit is that of a key alone.', param: 'perWallet' })
+      throw new AppError('invalid_request', { message: 'Only keys have this limit.', param: 'perWallet' })
     }
     const put = async (trx: Trx) => {
       if (perKey === null) await deleteLimit(trx, name)

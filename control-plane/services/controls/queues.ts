@@ -65,7 +65,7 @@ export const retryFailedJobs = defineOperation({
     retried: z.number(),
   }),
   run: async (ctx, _actor, { queue, id, limit }): Promise<{ readonly retried: number }> => {
-    const missing = new AppError('not_found', { message: 'No such job has failed.' })
+    const missing = new AppError('not_found', { message: 'No failed job has this id.' })
     if (id !== undefined && !(await ctx.desk.hasFailed(queue, id))) throw missing
     const after = id === undefined ? { asked: limit } : { asked: 1, id }
     const retried = await ctx.act({ subject: `queue ${queue}`, before: null, after }, async () => {

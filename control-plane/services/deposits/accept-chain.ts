@@ -80,7 +80,7 @@ export const acceptChain = defineOperation({
       async (trx) => {
         const cursor = await lockCursor(trx, purse)
         if (cursor === undefined || cursor.strangeSince === null) {
-          throw new AppError('conflict', { message: 'The worker has not found the chain replaced yet.' })
+          throw new AppError('conflict', { message: 'The worker has not detected a replaced chain yet.' })
         }
         const until = await findSignedUntil(trx, purse, new Date(chain.head.at))
         if (until !== undefined) {
@@ -114,7 +114,7 @@ export const acceptChain = defineOperation({
 function refuseUnlessReplaced({ isReplaced, genesis }: ChainFindings, genesisInRequest: string): void {
   if (!isReplaced) throw new AppError('conflict', { message: 'The chain is the one that was read.' })
   if (genesis.hash === genesisInRequest) return
-  throw new AppError('conflict', { message: 'The endpoint speaks for another chain than the named one.' })
+  throw new AppError('conflict', { message: 'CHAIN_RPC_URL answers for another chain than the one you named.' })
 }
 
 /** The block in which reading begins, and the treasury's balance before it. */

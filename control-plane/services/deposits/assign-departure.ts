@@ -62,7 +62,7 @@ export const assignDeparture = defineOperation({
         const known = await lockTransferByNonce(trx, move.nonce)
         if (known !== undefined && known.state !== 'returned') {
           throw new AppError('conflict', {
-            message: 'The books have a transfer by its nonce.',
+            message: 'The ledger already has a transfer with this nonce.',
             detail: { id: known.id },
           })
         }

@@ -105,5 +105,5 @@ async function readArrivals(
   const isDeep = receipt !== undefined && head.block - receipt.block + 1n >= BigInt(confirmations)
   const moves = receipt?.moves.filter(({ from, to, amount }) => to === address && from !== address && amount > 0n) ?? []
   if (isDeep && moves.length > 0) return moves
-  throw new AppError('not_found', { message: 'No such transaction has brought money to the treasury for good.' })
+  throw new AppError('not_found', { message: 'No final transfer to the treasury has this transaction.' })
 }

@@ -38,7 +38,7 @@ export async function requireAwaitable(
     throw new AppError('conflict', { message: 'This is the treasury of the settings.' })
   }
   if ((await ledger.readEpoch()).heldAt === undefined) {
-    throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })
+    throw new AppError('conflict', { message: 'No transfers are held, and no treasury change is waiting.' })
   }
 }
 

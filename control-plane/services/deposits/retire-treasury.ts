@@ -32,7 +32,7 @@ export const retireFormerTreasury = defineOperation({
     return ctx.change(
       async (trx) => {
         const purses = Number(await retireTreasury(trx, treasury))
-        if (purses === 0) throw new AppError('not_found', { message: 'No such treasury was read.' })
+        if (purses === 0) throw new AppError('not_found', { message: 'The market has never read this treasury.' })
         return { treasury, purses }
       },
       (after) => ({ subject: treasury, before: null, after: { ...after, reason } }),

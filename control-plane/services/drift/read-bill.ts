@@ -43,7 +43,7 @@ function refuse(place: string, message: string): AppError {
 export function readBillFile(file: string, now: number): BilledLine[] {
   const text = file.replace(/^\uFEFF/, '').trim()
   if (text === '') throw refuse('The file', 'it is empty')
-  if (text.includes('\uFFFD')) throw refuse('The file', 'it is no text in UTF-8')
+  if (text.includes('\uFFFD')) throw refuse('The file', 'it is not UTF-8 text')
   if (!/^[[{]/.test(text)) return checkLines(readCsv(text), now, { isPlain: true })
   let json: unknown
   try {

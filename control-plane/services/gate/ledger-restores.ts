@@ -29,7 +29,9 @@ export const JOURNAL_MS = 48 * HOUR
 /** Most accounts of one check for a lower version. */
 const MAX_ASKED = 20
 
-/** Compares the database with the one on record. Another cluster or timeline means that the ledger may lack its tail. */
+/**
+ * Compares the database with the one on record. Another cluster or timeline means that the ledger may lack its tail.
+ */
 export async function noticeOtherDatabase({ ledger, log }: Parts): Promise<void> {
   const { here, known } = await ledger.readIdentity()
   if (known?.systemId === here.systemId && known.timeline === here.timeline) return

@@ -147,7 +147,7 @@ export const clearHold = defineOperation({
   run: async (ctx, actor, { id, reason }): Promise<{ readonly id: string }> => {
     const clear = async (trx: Trx) => {
       if (await clearPayoutHold(trx, { id, by: tenantOf(actor), reason })) return
-      throw new AppError('not_found', { message: 'No such hold is in force.' })
+      throw new AppError('not_found', { message: 'No active hold on payouts has this id.' })
     }
     await ctx.change(clear, () => ({ subject: id, before: { cleared: false }, after: { cleared: true, reason } }))
     return { id }
@@ -202,7 +202,7 @@ export const explainShortfall = defineOperation({
   run: async (ctx, actor, { tx, reason }): Promise<{ readonly tx: string }> => {
     const explain = async (trx: Trx) => {
       if (await noteShortfall(trx, { tx, reason, by: tenantOf(actor) })) return
-      throw new AppError('not_found', { message: 'No such posting took from the shortfall.' })
+      throw new AppError('not_found', { message: 'No posting with this id took money from the shortfall account.' })
     }
     await ctx.change(explain, () => ({ subject: tx, before: null, after: { reason } }))
     return { tx }

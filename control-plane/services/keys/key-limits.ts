@@ -43,9 +43,10 @@ const KeyPatch = z.strictObject({
 
 /**
  * Changes the limits, end and label of a buyer key, and freezes it. An absent field stays, and null removes a limit. A
- * new cap counts earlier use of the key. The data plane applies new limits within a second. Calls that run go on. Throws `not_found`, `conflict` for a
- * revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an expired key would come back above the most
- * keys of a wallet, and `service_unavailable` while the gate cannot count for a new cap.
+ * new cap counts earlier use of the key. The data plane applies new limits within a second. Calls that run go on.
+ * Throws `not_found`, `conflict` for a revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an
+ * expired key would come back above the most keys of a wallet, and `service_unavailable` while the gate cannot count
+ * for a new cap.
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
@@ -111,6 +112,6 @@ function requirePlaygroundBounds({ capDailyUsd, expiresAt }: Patch): void {
     throw new AppError('invalid_request', { message: 'The playground keeps a daily cap.', param: 'capDailyUsd' })
   }
   if (expiresAt != null) {
-    throw new AppError('invalid_request', { message: 'The key of the playground has no end.', param: 'expiresAt' })
+    throw new AppError('invalid_request', { message: 'The playground key has no expiry.', param: 'expiresAt' })
   }
 }

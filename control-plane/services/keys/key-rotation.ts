@@ -58,7 +58,7 @@ export const rotateBuyerKey = defineOperation({
         await lockUser(trx, actor.user)
         const before = await findLivingKey(trx, actor, id)
         if (before.isPlayground) {
-          throw new AppError('conflict', { message: 'The key of the playground has no secret that could be kept.' })
+          throw new AppError('conflict', { message: 'The playground key has no secret to keep.' })
         }
         if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
           throw new AppError('conflict', { message: 'The key has expired. Change its expiry first.' })

@@ -43,7 +43,7 @@ export async function findParty(
   if (account === undefined) throw new AppError('not_found', { message: 'No account has this wallet.' })
   const kind = (await ctx.ledger.findKinds([account])).get(account)
   if (kind === undefined || !kinds.includes(kind)) {
-    throw new AppError('not_found', { message: 'No such account of that kind.' })
+    throw new AppError('not_found', { message: 'No account of this kind has this id.' })
   }
   return { account, kind }
 }

@@ -42,7 +42,10 @@ export async function readRowBodies(
   return models.map((model) => ({ ...(stored.get(model) ?? emptyRow(model)), ...unknown }))
 }
 
-/** The sales of models' offers over the day, as published texts by model. Null while the day has calls that are not summed. */
+/**
+ * The sales of models' offers over the day, as published texts by model. Null while the day has calls that are not
+ * summed.
+ */
 export async function readTradesTexts(
   db: Database | Trx,
   now: number,

@@ -277,8 +277,8 @@ function isLongPeriod(bucket: (typeof SERIES_BUCKETS)[number], { from, to }: Spa
 }
 
 /**
- * The stored rows that a series reads. A long period reads its days, and the hours of its last day, because the row of a
- * running day misses the calls of the last minutes.
+ * The stored rows that a series reads. A long period reads its days, and the hours of its last day, because the row of
+ * a running day misses the calls of the last minutes.
  */
 function partsOf(bucket: (typeof SERIES_BUCKETS)[number], span: Span): readonly (Span & { readonly grain: Grain })[] {
   if (!isLongPeriod(bucket, span)) return [{ ...span, grain: GRAINS[bucket] }]

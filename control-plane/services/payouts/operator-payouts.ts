@@ -185,7 +185,10 @@ async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account 
   return (await findParty(ctx, { account: account ?? user?.sellerAccount }, ['seller_available'])).account
 }
 
-/** Turns every balance above the threshold into payouts now. Throws `conflict` with the reason while payouts are stopped. */
+/**
+ * Turns every balance above the threshold into payouts now. Throws `conflict` with the reason while payouts are
+ * stopped.
+ */
 export const drainNow = defineOperation({
   name: 'payouts.drain',
   summary: 'Pay out every balance above the threshold',
@@ -310,7 +313,7 @@ export const startSeller = defineOperation({
     await ctx.change(
       async (trx) => {
         if (await clearSellerStop(trx, seller, tenantOf(actor))) return
-        throw new AppError('not_found', { message: 'Nothing stops this seller.' })
+        throw new AppError('not_found', { message: 'The payouts of this seller are not stopped.' })
       },
       () => ({ subject: seller, before: { stopped: true }, after: { stopped: false, reason } }),
     )

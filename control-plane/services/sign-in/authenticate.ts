@@ -20,8 +20,8 @@ type AuthCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>
 
 /**
  * Returns the actor of a key, or the anonymous actor without one. Throws `invalid_api_key` for a key that is malformed,
- * unknown, revoked or expired, and `key_frozen`. A malformed key costs no look-up. Throws `service_unavailable` when the
- * database cannot answer.
+ * unknown, revoked or expired, and `key_frozen`. A malformed key costs no look-up. Throws `service_unavailable` when
+ * the database cannot answer.
  */
 export async function authenticate(ctx: AuthCtx, key: string | undefined): Promise<Actor> {
   if (key === undefined) return NOBODY

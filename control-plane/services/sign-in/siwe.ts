@@ -34,7 +34,9 @@ export const TO_SIGN_IN: SigningPurpose = {
   isExact: false,
 }
 
-/** The purpose of a message that links a wallet to an account. It names the account, so that nobody links to another. */
+/**
+ * The purpose of a message that links a wallet to an account. It names the account, so that nobody links to another.
+ */
 export function toLink(user: string): SigningPurpose {
   return {
     statement: `Link this wallet for good to account ${user} of the inference marketplace. Payouts of the account go to this wallet.`,

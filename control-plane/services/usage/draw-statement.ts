@@ -36,7 +36,9 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
   reverse: 'Reversals',
 }
 
-/** Draws a statement: balances, sums by kind, and a line for each day with a change. Its length is bounded by a month. */
+/**
+ * Draws a statement: balances, sums by kind, and a line for each day with a change. Its length is bounded by a month.
+ */
 export async function drawStatement(sums: StatementSums): Promise<Uint8Array> {
   const document = await Pdf.create()
   const sheet = await createSheet(document)

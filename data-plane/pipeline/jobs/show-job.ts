@@ -56,7 +56,10 @@ export async function showJob(
   return { text: isCancel ? cancelled(view) : shown(view), headers }
 }
 
-/** Hides a job that is over, and removes the copies of its files. A copy under way removes itself; see keep-job-files.ts. */
+/**
+ * Hides a job that is over, and removes the copies of its files. A copy under way removes itself; see
+ * keep-job-files.ts.
+ */
 async function deleteJob({ jobs, files }: JobPlane, id: JobId): Promise<void> {
   const rid = requestOfJob(id)
   if (rid === undefined) return

@@ -25,7 +25,9 @@ const RATE: Row = [429, 'rate_limit_error']
 const API: Row = [502, 'api_error']
 const OVERLOADED: Row = [503, 'overloaded_error']
 
-/** Status and type of every error on this wire. It knows no 402: a call that cannot be paid for is an invalid request. */
+/**
+ * Status and type of every error on this wire. It knows no 402: a call that cannot be paid for is an invalid request.
+ */
 const TABLE: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: INVALID,
   invalid_json: INVALID,

@@ -82,7 +82,9 @@ export function citationDelta({ index }: InText, citation: string): string {
   return event('content_block_delta', `,"index":${index},"delta":{"type":"citations_delta","citation":${citation}}`)
 }
 
-/** A call of a tool at the model's maker. `head` is the block without its input, and `input` is its input, as JSON text. */
+/**
+ * A call of a tool at the model's maker. `head` is the block without its input, and `input` is its input, as JSON text.
+ */
 export function makersCall(from: Between, head: string, input: string): EventStep<Between> {
   const { next } = from
   const delta = `,"index":${next},"delta":{"type":"input_json_delta","partial_json":${JSON.stringify(input)}}`

@@ -43,7 +43,9 @@ const FRAME_TOKENS = 64
 
 const MEMBERS = MEDIA_MEMBERS.speech
 
-/** Reads the body of a speech request. Throws AppError: `invalid_json`, `invalid_request`, `invalid_minimum_discount`. */
+/**
+ * Reads the body of a speech request. Throws AppError: `invalid_json`, `invalid_request`, `invalid_minimum_discount`.
+ */
 export function readSpeechRequest(raw: RawRequest): SpeechRequest {
   const json = readJsonBody(raw)
   const { body } = json

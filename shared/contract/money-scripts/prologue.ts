@@ -68,8 +68,8 @@ end
 `
 
 /**
- * UTC day and month of an instant as \`2026-11-21\` and \`2026-11\` (civil-from-days, proleptic Gregorian), and those of
- * the server's clock.
+ * UTC day and month of an instant as \`2026-11-21\` and \`2026-11\` (civil-from-days, proleptic Gregorian), and those
+ * of the server's clock.
  */
 export const CALENDAR = `local function datesOf(at)
   local z=math.floor(at/86400000)+719468

@@ -18,7 +18,9 @@ import { writtenName } from './function-names.ts'
 import { checksSignatures } from './generation.ts'
 import { signatureIn, textSignatureIn, UNSIGNED } from './signatures.ts'
 
-/** The user's text where the protocol wants one: in an empty conversation, and ahead of one that begins with an answer. */
+/**
+ * The user's text where the protocol wants one: in an empty conversation, and ahead of one that begins with an answer.
+ */
 const OPENING = 'Continue.'
 
 /** A turn with the texts of its parts, and commas between them. */
@@ -27,7 +29,10 @@ type Content = { readonly role: 'user' | 'model'; parts: string }
 /** The calls of the turns so far by their ids: the functions that they call, and their places among all. */
 type Calls = { readonly names: Map<string, string>; readonly places: Map<string, number>; count: number }
 
-/** The list of `contents` and the text of `systemInstruction`, empty without one. Calls keep their input letter by letter. */
+/**
+ * The list of `contents` and the text of `systemInstruction`, empty without one. Calls keep their input letter by
+ * letter.
+ */
 export function contentsOf(
   { system, turns }: Pick<Conversation, 'system' | 'turns'>,
   name: string,

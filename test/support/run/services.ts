@@ -26,7 +26,9 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one real PostgreSQL, one real Redis and one chain for the whole run, in a folder that is removed at its end. */
+/**
+ * Starts one real PostgreSQL, one real Redis and one chain for the whole run, in a folder that is removed at its end.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'market-test-'))
   // No file outlives the run, so none has to survive a power cut.

@@ -26,7 +26,9 @@ const KINDS = [
   })),
 ]
 
-/** The ledger by UTC day, newest first. The market sums each day, so a page that begins within a day has its whole sum. */
+/**
+ * The ledger by UTC day, newest first. The market sums each day, so a page that begins within a day has its whole sum.
+ */
 export function Ledger({ data, curl }: { readonly data: BuyerCreditQuery; readonly curl: string }) {
   const { after, kind } = useSearch({ from: '/buyer/credit' })
   const navigate = useNavigate({ from: '/buyer/credit' })

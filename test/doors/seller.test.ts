@@ -79,9 +79,9 @@ const QUESTIONS: Record<string, Question> = {
     graphql: graph(
       'earnings',
       `{ earnings(range: "30d") { range totalEarnedUsdc pendingUsdc inFlightUsdc paidUsdc
-        daily { day earnedMicro earnedUsd requests inputTokens outputTokens totalTokens ${MEDIA} }
-        byModel { model earnedMicro earnedUsd requests totalTokens lastSaleAt ${MEDIA} }
-        share { earnedUsd requests tokens topModel shareBps } payoutHold { code reason since } recentSales { ${SALE} } } }`,
+        daily { day grossMicro feeMicro earnedMicro earnedUsd requests inputTokens outputTokens totalTokens ${MEDIA} }
+        byModel { model grossMicro feeMicro earnedMicro earnedUsd requests totalTokens lastSaleAt ${MEDIA} }
+        share { grossMicro feeMicro earnedMicro earnedUsd requests tokens topModel shareBps } payoutHold { code reason since } recentSales { ${SALE} } } }`,
     ),
     trpc: (key) => resultOf(market.trpc(key).earnings.get.query({ range: '30d' })),
   },
@@ -129,7 +129,7 @@ describe('the queries of a seller', () => {
   it('the payout position and saved keys are the same', async () => {
     await offerOf(ada, { label: 'saved' })
     const position = z.looseObject({}).parse((await get('payouts')(ada.sellerKey)).body)
-    const shown = `availableUsdc inFlightUsdc paidUsdc thresholdUsdc nextToken payoutStop payoutHold { code reason since }
+    const shown = `availableUsdc inFlightUsdc paidUsdc thresholdUsdc nextPayoutAt payoutEveryMs holdMs nextToken payoutStop payoutHold { code reason since }
       recipients { recipient earnedUsdc availableUsdc inFlightUsdc paidUsdc holdReason coolsUntil }`
     expect({ ...Object(await graph('payouts', `{ payouts { ${shown} } }`)(ada.sellerKey)), payouts: [] }).toEqual(
       position,

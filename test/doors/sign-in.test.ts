@@ -61,6 +61,7 @@ describe('a signed challenge', () => {
         created_at: expect.any(Number),
         last_used_at: null,
         revoked_at: null,
+        frozen_at: null,
       },
     ])
     const { key } = z.object({ key: z.string() }).parse(answer.body)

@@ -228,7 +228,9 @@ describe('a figure is one number on every screen, in each file and at every door
     )
     const from = Date.now() - 89 * DAY
     const long = z.object({
-      marketSeries: z.array(z.object({ provider: z.string(), uptimePct: z.number(), uptimeBase: z.number() })),
+      marketSeries: z.array(
+        z.object({ provider: z.string(), uptimePct: z.number().nullable(), uptimeBase: z.number() }),
+      ),
     })
     const { marketSeries: periods } = long.parse(
       await graphql(

@@ -4,6 +4,8 @@ import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents/public-status.ts'
+import type { PublicStatusDaysQuery } from '#control-plane/dashboard/data/documents/public-status-days.ts'
+import { PublicStatusDaysDocument } from '#control-plane/dashboard/data/documents/public-status-days.ts'
 import { compact, count, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
@@ -40,9 +42,8 @@ function Waiting() {
 }
 
 export function StatusPage() {
-  const variables = { days: daysAgo(DAYS - 1) }
-  const query = useScreen(PublicStatusDocument, variables, { everyMs: REFRESH_MS })
-  const curl = curlOf(PublicStatusDocument, variables)
+  const query = useScreen(PublicStatusDocument, {}, { everyMs: REFRESH_MS })
+  const curl = curlOf(PublicStatusDocument, {})
   return (
     <Page title="Status" about="Measured on real calls. A bar with fewer than five calls is grey.">
       <Loaded query={query} waiting={<Waiting />}>
@@ -50,7 +51,7 @@ export function StatusPage() {
           <>
             <Summary data={data} />
             <Declared data={data} />
-            <Days data={data} curl={curl} />
+            <Days />
             <Incidents data={data} curl={curl} />
             <div className="grid two">
               <Uptime
@@ -158,44 +159,54 @@ const DAY_COLUMNS: readonly Column<DayRow>[] = [
 ]
 
 /** The long record: the market as a whole, and each provider. */
-function Days({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
+function Days() {
+  const variables = { days: daysAgo(DAYS - 1) }
+  const query = useScreen(PublicStatusDaysDocument, variables, { everyMs: REFRESH_MS })
   const now = useNow(60_000)
-  const points = data.providerDays ?? []
-  const names = [...new Set(points.map(({ name }) => name ?? ''))]
-    .filter((name) => name !== '')
-    .sort((a, b) => (a < b ? -1 : 1))
-  const rows = [
-    dayRow('Whole market', data.allPeriod?.[0], data.allDays ?? [], now),
-    ...names.map((name) =>
-      dayRow(
-        name,
-        data.providerPeriods?.find((sum) => sum.name === name),
-        points.filter((point) => point.name === name),
-        now,
-      ),
-    ),
-  ]
   return (
     <Card
       title={`Last ${DAYS} days`}
       about="A bar for each UTC day. Of the market: share of calls answered. Of a provider: share of attempts answered, minus back-off time."
       isFlush
     >
-      {data.allDays === null || data.allPeriod === null ? (
-        <NotSummed />
-      ) : (
-        <Table
-          label="Days"
-          columns={DAY_COLUMNS}
-          rows={rows}
-          isRanked
-          keyOf={({ name }) => name}
-          curl={curl}
-          empty={null}
-        />
-      )}
+      <Loaded query={query}>
+        {(data) =>
+          data.allDays === null || data.allPeriod === null ? (
+            <NotSummed />
+          ) : (
+            <Table
+              label="Days"
+              columns={DAY_COLUMNS}
+              rows={dayRows(data, now)}
+              isRanked
+              keyOf={({ name }) => name}
+              curl={curlOf(PublicStatusDaysDocument, variables)}
+              empty={null}
+            />
+          )
+        }
+      </Loaded>
     </Card>
   )
+}
+
+/** The market first, then its providers by name. */
+function dayRows({ allDays, allPeriod, providerDays, providerPeriods }: PublicStatusDaysQuery, now: number): DayRow[] {
+  const points = providerDays ?? []
+  const names = [...new Set(points.map(({ name }) => name ?? ''))]
+    .filter((name) => name !== '')
+    .sort((a, b) => (a < b ? -1 : 1))
+  return [
+    dayRow('Whole market', allPeriod?.[0], allDays ?? [], now),
+    ...names.map((name) =>
+      dayRow(
+        name,
+        providerPeriods?.find((sum) => sum.name === name),
+        points.filter((point) => point.name === name),
+        now,
+      ),
+    ),
+  ]
 }
 
 function Rails({ data }: { readonly data: PublicStatusQuery }) {

@@ -79,7 +79,7 @@ export async function markDue(trx: Trx, grain: Grain, starts: readonly number[])
 
 /**
  * Removes and returns the oldest marks of at most `limit` hours or days. Takes only marks older than `agedMs`
- * milliseconds.
+ * milliseconds, and those of days that were never summed.
  */
 export async function takeDue(
   trx: Trx,
@@ -90,7 +90,8 @@ export async function takeDue(
     { startsAt: MARKET_TABLES.market_due.starts_at },
     sql`delete from market_due where grain = ${grain} and starts_at = any(array(
       select starts_at from market_due
-      where grain = ${grain} and since <= now() - make_interval(secs => ${agedMs / 1_000})
+      where grain = ${grain} and (since <= now() - make_interval(secs => ${agedMs / 1_000})
+        or not exists (select from market_day d where d.starts_at = market_due.starts_at))
       order by starts_at limit ${limit}))
     returning starts_at as "startsAt"`,
   )

@@ -267,7 +267,8 @@ describe('the figures of the market', () => {
     expect(await areFiguresSummed(world.db, 'day', lonely)).toBe(false)
     // A recent call in an hour with other calls does not make the figure unknown.
     expect(await areFiguresSummed(world.db, 'hour', today)).toBe(true)
-    await rollUp(ctx(), 0)
+    // The first sum of a day does not wait.
+    await rollUp(ctx())
     expect(await areFiguresSummed(world.db, 'day', lonely)).toBe(true)
     expect(await rowOf('alpha')).toMatchObject({ requests24h: expect.any(Number) })
     // No worker has summed for an hour, and calls were booked meanwhile.

@@ -22,7 +22,7 @@ const HOURS_AT_ONCE = 24
 const DAYS_AT_ONCE = 2
 const MODELS_AT_ONCE = 50
 const MAX_STEPS = 100
-/** Least time between two sums of the running day. */
+/** Least time between two sums of a day. Its first sum is made at once, so that no screen waits for it. */
 const DAY_AGED_MS = 5 * MINUTE
 /** Time for which hours of single offers are kept. The market shows only their last day. */
 const OFFER_HOURS_MS = 8 * DAY
@@ -35,7 +35,7 @@ export type RollUpReport = { readonly hours: number; readonly days: number; read
 /**
  * Computes hours with new calls or health events again, and then their days. Each step is one transaction that also
  * removes the marks of its hours or days. When a process dies, the remaining marks stay, and a repeated step writes the
- * same rows. `dayAgedMs` of zero sums the running day at once.
+ * same rows. `dayAgedMs` of zero sums every day with new hours at once.
  */
 export async function rollUp(ctx: RollUpCtx, dayAgedMs = DAY_AGED_MS): Promise<RollUpReport> {
   await transact(ctx.db, async (trx) => {

@@ -45,7 +45,7 @@ describe('a mutant', () => {
     expect(replaceOnce(source, { ...edit, within: 'one' })).toBe(source.replace('go()', 'stop()'))
     expect(replaceOnce(source, { ...edit, within: 'two' })).toBe(source.replace('    go()', '    stop()'))
     expect(() => replaceOnce(source, edit)).toThrow('2 times')
-    expect(() => replaceOnce(source, { ...edit, within: 'three' })).toThrow('not exactly one three')
+    expect(() => replaceOnce(source, { ...edit, within: 'three' })).toThrow('not have exactly one three')
   })
 })
 

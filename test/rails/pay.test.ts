@@ -109,7 +109,7 @@ describe('market pay', () => {
         NO_COLOR: '1',
       }
       const args = ['pay', 'Say', 'hello.', '--scheme', 'exact', '--yes', '--max-tokens', '50']
-      const answers = [{ when: 'not shown: ', type: `${privateKey}\r` }]
+      const answers = [{ when: '(hidden): ', type: `${privateKey}\r` }]
       const { code, out } = await runInTerminal(args, { env, answers })
       expect([code, await chain.usdcBalance(address)]).toEqual([0, 999_000n])
       expect(out).toMatch(/transaction +0x[0-9a-f]{64}/)

@@ -164,14 +164,14 @@ function Days() {
   const query = useScreen(PublicStatusDaysDocument, variables, { everyMs: REFRESH_MS })
   const now = useNow(60_000)
   return (
-    <Card
-      title={`Last ${DAYS} days`}
-      about="A bar for each UTC day. Of the market: share of calls answered. Of a provider: share of attempts answered, minus back-off time."
-      isFlush
-    >
-      <Loaded query={query}>
-        {(data) =>
-          data.allDays === null || data.allPeriod === null ? (
+    <Loaded query={query}>
+      {(data) => (
+        <Card
+          title={`Last ${DAYS} days`}
+          about="A bar for each UTC day. Of the market: share of calls answered. Of a provider: share of attempts answered, minus back-off time."
+          isFlush
+        >
+          {data.allDays === null || data.allPeriod === null ? (
             <NotSummed />
           ) : (
             <Table
@@ -183,10 +183,10 @@ function Days() {
               curl={curlOf(PublicStatusDaysDocument, variables)}
               empty={null}
             />
-          )
-        }
-      </Loaded>
-    </Card>
+          )}
+        </Card>
+      )}
+    </Loaded>
   )
 }
 

@@ -179,7 +179,7 @@ function columnsOf(show: (id: string) => void, account: string | undefined): rea
     { label: 'Kind', cell: ({ kind }) => nameOf(kind), text: ({ kind }) => kind },
     {
       label: 'Reference',
-      cell: ({ key, id }) => <code>{key ?? id}</code>,
+      cell: ({ key, id }) => (key === null ? <code className="nowrap">{id}</code> : <code>{key}</code>),
       text: ({ key, id }) => key ?? id,
     },
     {

@@ -149,32 +149,10 @@ function Rails({ data: { rails, snapshotState } }: { readonly data: OperatorCock
   )
 }
 
-type ProviderRow = {
-  readonly provider: string
-  readonly calls: number
-  readonly uptimePct: number | null
-  readonly ttftMs: number | null
-}
-
-function providersOf(points: NonNullable<OperatorCockpitQuery['providers']>): readonly ProviderRow[] {
-  const names = [...new Set(points.map(({ provider }) => provider ?? ''))].filter((name) => name !== '')
-  return names.map((provider) => {
-    const own = points.filter((point) => point.provider === provider)
-    const known = own.filter(({ uptimePct }) => uptimePct !== null)
-    const calls = known.reduce((sum, point) => sum + point.calls, 0)
-    const share = known.reduce((sum, point) => sum + (point.uptimePct ?? 0) * point.calls, 0)
-    const last = [...own].sort((a, b) => b.bucket - a.bucket).find(({ ttftP50Ms }) => ttftP50Ms !== null)
-    return {
-      provider,
-      calls: own.reduce((sum, point) => sum + point.calls, 0),
-      uptimePct: calls === 0 ? null : share / calls,
-      ttftMs: last?.ttftP50Ms ?? null,
-    }
-  })
-}
+type ProviderRow = NonNullable<OperatorCockpitQuery['providers']>[number]
 
 const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
-  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
+  { label: 'Provider', cell: ({ provider }) => provider ?? UNKNOWN, text: ({ provider }) => provider },
   { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
     label: 'Uptime 24 h',
@@ -184,10 +162,10 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
     unit: 'percent',
   },
   {
-    label: 'First token, last hour with data',
+    label: 'First token 24 h',
     isNumber: true,
-    cell: ({ ttftMs }) => milliseconds(ttftMs),
-    text: ({ ttftMs }) => ttftMs,
+    cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
+    text: ({ ttftP50Ms }) => ttftP50Ms,
     unit: 'ms',
   },
 ]
@@ -198,8 +176,8 @@ function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readon
       <Table
         label="Providers"
         columns={PROVIDER_COLUMNS}
-        rows={providersOf(data.providers ?? [])}
-        keyOf={({ provider }) => provider}
+        rows={data.providers ?? []}
+        keyOf={({ provider }) => provider ?? ''}
         curl={curl}
         empty={
           data.providers === null ? (

@@ -6,6 +6,7 @@ import { ulidFloor } from '#shared/ids.ts'
 import { BILLED_TEXT } from './billed-text.ts'
 import type { Database } from './database.ts'
 import { MEDIA_COLUMNS, MEDIA_FIELDS, MEDIA_ROW, MEDIA_SUMS, MEDIA_TEXT, NO_MEDIA, USES_MEDIA } from './media-units.ts'
+import { PROVIDER_OF_CALL } from './newest-calls.ts'
 import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -41,8 +42,6 @@ const TOKEN_SUMS_ROW = {
 }
 export type TokenSums = RowOf<typeof TOKEN_SUMS_ROW>
 
-/** The provider that served a call. Of a failed call, the provider of its last attempt; null when none was tried. */
-const PROVIDER_OF_CALL = sql`coalesce(provider, attempts -> -1 ->> 'provider')`
 /** The calls that failed at their last provider. Their partial index has this condition. */
 const IS_FAILED = sql`provider is null and outcome = 'failed'`
 

@@ -5,7 +5,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
 import type { Newest } from './newest-calls.ts'
-import { newestCalls } from './newest-calls.ts'
+import { newestCalls, PROVIDER_OF_CALL } from './newest-calls.ts'
 import type { DayWindow } from './provider-bills.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -143,7 +143,7 @@ export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow
   return readRows(
     db,
     STATED_ROW,
-    sql`select coalesce(provider, attempts -> -1 ->> 'provider', '') as provider, ${STATED} from ${newestCalls(newest)}
+    sql`select coalesce(${PROVIDER_OF_CALL}, '') as provider, ${STATED} from ${newestCalls(newest)}
     where own_cost_pico is not null group by 1 order by 1`,
   )
 }

@@ -1,17 +1,15 @@
-import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { ulidFloor } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { Database } from './database.ts'
+import type { Newest } from './newest-calls.ts'
+import { newestCalls, PROVIDER_OF_CALL } from './newest-calls.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint, double, integer, nullable, text } from './tables/column.ts'
 
 /** A period in Unix milliseconds. `to` is excluded. */
 type Period = { readonly from: number; readonly to: number }
-
-/** The calls admitted in a period, of all accounts, at most `limit`. The newest come first. */
-export type CallsOf = Period & { readonly limit: number }
 
 const CALLS_ROW = {
   calls: integer(),
@@ -27,14 +25,8 @@ export type CallFigures = RowOf<typeof CALLS_ROW>
 /** The condition of a call that ended badly. A buyer who leaves ends a call well. */
 const IS_FAILED = sql`outcome in ('failed', 'cut')`
 
-function callsOf({ from, to, limit }: CallsOf): RawBuilder<unknown> {
-  return sql`(select account, seller_account, charge, outcome, error_code, overhead_ms,
-      coalesce(provider, attempts -> -1 ->> 'provider', '') as provider
-    from settlement where rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)} order by rid desc limit ${limit}) calls`
-}
-
 /** Counts buyers and sellers with a charged call, failed calls, and the time that the market added to calls. */
-export async function countCallFigures(db: Database, calls: CallsOf): Promise<CallFigures | undefined> {
+export async function countCallFigures(db: Database, calls: Newest): Promise<CallFigures | undefined> {
   const rows = await readRows(
     db,
     CALLS_ROW,
@@ -42,10 +34,10 @@ export async function countCallFigures(db: Database, calls: CallsOf): Promise<Ca
       count(distinct account) filter (where charge > 0)::int as buyers,
       count(distinct seller_account) filter (where charge > 0)::int as sellers,
       count(*) filter (where ${IS_FAILED})::int as failed,
-      count(*) filter (where provider <> '')::int as "overheadCalls",
-      percentile_disc(0.5) within group (order by overhead_ms) filter (where provider <> '')::float8 as "overheadP50Ms",
-      percentile_disc(0.99) within group (order by overhead_ms) filter (where provider <> '')::float8 as "overheadP99Ms"
-    from ${callsOf(calls)}`,
+      count(*) filter (where ${PROVIDER_OF_CALL} is not null)::int as "overheadCalls",
+      percentile_disc(0.5) within group (order by overhead_ms) filter (where ${PROVIDER_OF_CALL} is not null)::float8 as "overheadP50Ms",
+      percentile_disc(0.99) within group (order by overhead_ms) filter (where ${PROVIDER_OF_CALL} is not null)::float8 as "overheadP99Ms"
+    from ${newestCalls(calls)}`,
   )
   return rows[0]
 }
@@ -57,12 +49,13 @@ export type ErrorCount = RowOf<typeof ERROR_ROW>
 /**
  * The errors of calls by provider, the most frequent first. A failed call counts at the provider of its last attempt.
  */
-export function countErrors(db: Database, calls: CallsOf, most: number): Promise<ErrorCount[]> {
+export function countErrors(db: Database, calls: Newest, most: number): Promise<ErrorCount[]> {
   return readRows(
     db,
     ERROR_ROW,
-    sql`select coalesce(error_code, outcome) as "errorCode", provider, count(*)::int as calls from ${callsOf(calls)}
-      where ${IS_FAILED} group by 1, 2 order by 3 desc, 1, 2 limit ${most}`,
+    sql`select coalesce(error_code, outcome) as "errorCode", coalesce(${PROVIDER_OF_CALL}, '') as provider,
+        count(*)::int as calls
+      from ${newestCalls(calls)} where ${IS_FAILED} group by 1, 2 order by 3 desc, 1, 2 limit ${most}`,
   )
 }
 

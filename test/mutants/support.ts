@@ -54,8 +54,8 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   mutant('free-calls-make-active-buyers', FIGURES_TEST, `${FIGURES}#countCallFigures`, {
     'count(distinct account) filter (where charge > 0)': 'count(distinct account) filter (where charge >= 0)',
   }),
-  mutant('a-failed-call-counts-at-no-provider', FIGURES_TEST, `${FIGURES}#callsOf`, {
-    "coalesce(provider, attempts -> -1 ->> 'provider', '')": "coalesce(provider, '')",
+  mutant('a-failed-call-counts-at-no-provider', FIGURES_TEST, `${FIGURES}#countErrors`, {
+    "coalesce(${PROVIDER_OF_CALL}, '')": "coalesce(provider, '')",
   }),
   mutant('a-secret-setting-is-shown', tests('unit/environment'), 'shared/shown-settings.ts#shownSettings', {
     'value: isSecret ? null :': 'value: isSet ? given :',

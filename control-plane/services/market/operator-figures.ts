@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NEWEST_CALLS_OF_PERIOD } from '#control-plane/db/newest-calls.ts'
 import type { CallFigures } from '#control-plane/db/operator-figures.ts'
 import { countCallFigures, countErrors, sumFees } from '#control-plane/db/operator-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -11,8 +12,6 @@ import { isSummed, readSeries } from './market-series.ts'
 
 /** The longest period in milliseconds. The hours of the period before are kept, too. */
 const LONGEST = 31 * DAY
-/** Most calls of a period that are read one by one, the newest first. About half a second of the database. */
-const MOST_CALLS = 200_000
 const MOST_ERRORS = 100
 
 /** The figures of a period. */
@@ -84,7 +83,7 @@ export const readOperatorFigures = defineOperation({
     const [present, before, errors] = await Promise.all([
       readPeriod(ctx, { from, to }),
       readPeriod(ctx, { from: from - length, to: from }),
-      countErrors(ctx.db, { from, to, limit: MOST_CALLS }, MOST_ERRORS),
+      countErrors(ctx.db, { since: from, until: to, limit: NEWEST_CALLS_OF_PERIOD }, MOST_ERRORS),
     ])
     return {
       present,
@@ -112,7 +111,7 @@ async function readPeriod(ctx: Pick<Ctx, 'db' | 'clock'>, period: Period): Promi
     isSummed(ctx, choice),
     readSeries(ctx, choice),
     sumFees(ctx.db, period),
-    countCallFigures(ctx.db, { ...period, limit: MOST_CALLS }),
+    countCallFigures(ctx.db, { since: period.from, until: period.to, limit: NEWEST_CALLS_OF_PERIOD }),
   ])
   const [point] = points
   const known = <Value>(value: Value) => (isKnown ? value : null)
@@ -128,7 +127,7 @@ async function readPeriod(ctx: Pick<Ctx, 'db' | 'clock'>, period: Period): Promi
     sellers: counted.sellers,
     failedCalls: counted.failed,
     countedCalls: counted.calls,
-    isWhole: counted.calls < MOST_CALLS,
+    isWhole: counted.calls < NEWEST_CALLS_OF_PERIOD,
     overheadP50Ms: counted.overheadP50Ms,
     overheadP99Ms: counted.overheadP99Ms,
     overheadCalls: counted.overheadCalls,

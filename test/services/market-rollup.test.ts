@@ -194,6 +194,22 @@ describe('the figures of the market', () => {
     expect((await summed)?.map(({ calls: sum }) => sum)).toEqual([61])
   })
 
+  it('hold the calls of the last minutes in the bucket of the running day, whose own row is summed later', async () => {
+    const model = 'running'
+    const day = { from: NOON - DAY, models: [model], bucket: 'day' as const }
+    await post([call({ at: NOON - HOUR, model })])
+    await rollUp(ctx(), 0)
+    await post([call({ at: NOON - MINUTE, model, provider: 'latest' })])
+    await rollUp(ctx())
+    const span = { from: NOON - DAY, to: NOON, models: [model], level: EACH }
+    expect(await listFigures(world.db, 'day', span)).toHaveLength(1)
+    expect((await readSeries(ctx(), day)).map(({ bucket, hours, calls }) => [bucket, hours, calls])).toEqual([
+      [Math.floor(NOON / DAY) * DAY, 24, 2],
+    ])
+    const providers = await readSeries(ctx(), { ...day, groupBy: ['provider'] })
+    expect(providers.map(({ provider }) => provider)).toContain('latest')
+  })
+
   it('come in buckets long enough for their calls to be measured, which keep every call', async () => {
     const models = ['alpha', 'beta']
     for (const groupBy of [['model'], ['provider'], []] as const) {

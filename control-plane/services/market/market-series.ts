@@ -188,15 +188,15 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesC
     provider: by.includes('provider') || providers !== undefined ? 'each' : 'all',
   } as const
   // A point of a single row uses the stored medians, so no sketches are read.
-  const isBare =
+  const isBareAt = (grain: Grain) =>
     !withSpeeds ||
     (!withBands &&
-      bucket === GRAINS[bucket] &&
+      bucket === grain &&
       (level.model === 'all' || by.includes('model') || models?.length === 1) &&
       (level.provider === 'all' || by.includes('provider') || providers?.length === 1))
   const rows: FigureRow[] = []
-  for (const { grain, ...part } of partsOf(bucket, span)) {
-    rows.push(...(await listFigures(ctx.db, grain, { ...part, models, providers, level, isBare })))
+  for (const { grain, ...part } of partsOf(bucket, span, now)) {
+    rows.push(...(await listFigures(ctx.db, grain, { ...part, models, providers, level, isBare: isBareAt(grain) })))
   }
   // A call without an answer belongs to no provider.
   const countedRows = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
@@ -227,7 +227,12 @@ function scaleOf(
     return { hours: Math.ceil((span.to - span.from) / HOUR), lengthMs, startOf: () => span.from }
   }
   if (bucket !== 'fit') {
-    return { hours: LENGTH_MS[bucket] / HOUR, lengthMs: LENGTH_MS[bucket], startOf: (row) => row.startsAt.getTime() }
+    const lengthMs = LENGTH_MS[bucket]
+    return {
+      hours: lengthMs / HOUR,
+      lengthMs,
+      startOf: (row) => Math.floor(row.startsAt.getTime() / lengthMs) * lengthMs,
+    }
   }
   // The last bucket ends with the last hour, so that it is as long as the others.
   const end = Math.ceil(span.to / HOUR) * HOUR
@@ -255,7 +260,8 @@ function wellCountedShare(rows: readonly FigureRow[], by: GroupBy, { startOf }: 
 
 /** False while calls of the chosen time are not summed yet. */
 export async function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
-  const parts = partsOf(choice.bucket ?? 'hour', spanOf(clock.now(), choice))
+  const now = clock.now()
+  const parts = partsOf(choice.bucket ?? 'hour', spanOf(now, choice), now)
   const known = await Promise.all(parts.map(({ grain, ...part }) => areFiguresSummed(db, grain, part)))
   return known.every((isKnown) => isKnown)
 }
@@ -277,15 +283,20 @@ function isLongPeriod(bucket: (typeof SERIES_BUCKETS)[number], { from, to }: Spa
 }
 
 /**
- * The stored rows that a series reads. A long period reads its days, and the hours of its last day, because the row of
- * a running day misses the calls of the last minutes.
+ * The stored rows that a series reads. Days and long periods read rows of days, and the hours of their last day, because
+ * the row of a running day misses the calls of the last minutes, and so does the row of a day that has just ended.
  */
-function partsOf(bucket: (typeof SERIES_BUCKETS)[number], span: Span): readonly (Span & { readonly grain: Grain })[] {
-  if (!isLongPeriod(bucket, span)) return [{ ...span, grain: GRAINS[bucket] }]
-  const lastDay = Math.floor(span.to / DAY) * DAY
+function partsOf(
+  bucket: (typeof SERIES_BUCKETS)[number],
+  span: Span,
+  now: number,
+): readonly (Span & { readonly grain: Grain })[] {
+  if (bucket !== 'day' && !isLongPeriod(bucket, span)) return [{ ...span, grain: 'hour' }]
+  const lastDay = Math.floor(Math.min(span.to, now - HOUR) / DAY) * DAY
+  const hoursFrom = Math.max(span.from, lastDay)
   return [
-    { from: span.from, to: lastDay, grain: 'day' },
-    { from: lastDay, to: span.to, grain: 'hour' },
+    { from: span.from, to: hoursFrom, grain: 'day' },
+    { from: hoursFrom, to: span.to, grain: 'hour' },
   ]
 }
 

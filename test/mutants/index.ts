@@ -17,6 +17,7 @@ import { RECOVERY_MUTANTS } from './recovery.ts'
 import { REFUSAL_MUTANTS } from './refusals.ts'
 import { RESPONSES_MUTANTS } from './responses.ts'
 import { RESTORE_MUTANTS } from './restores.ts'
+import { SALES_MUTANTS } from './sales.ts'
 import { SUPPORT_MUTANTS } from './support.ts'
 import { TOKEN_MUTANTS } from './tokens.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
@@ -41,6 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,
   ...PASSKEY_MUTANTS,
+  ...SALES_MUTANTS,
   ...SUPPORT_MUTANTS,
   ...KEY_MUTANTS,
   ...PLAYGROUND_MUTANTS,

@@ -10,6 +10,7 @@ import { migrate } from '#control-plane/db/migrate.ts'
 import { compareNextDay } from '#control-plane/db/usage-days.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
+import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { archiveMonths, keepPartitions } from '#control-plane/services/retention/partitions.ts'
 import { simulateRouting } from '#control-plane/services/routing/simulate-routing.ts'
 import { sumUsageDays } from '#control-plane/services/usage/usage-days.ts'
@@ -272,6 +273,11 @@ describe('sums of days', () => {
     expect(before).toMatchObject([{ day: utcDay(at), requests: 1n }])
     expect(await archiveMonths(market.plane, 1)).toContain(utcMonth(at))
     expect(await lifetime()).toEqual(before)
+    // Days that were archived before payments were summed know the earnings alone.
+    await sql`update seller_day set charge = null where account = ${carol.seller.account}`.execute(market.plane.db)
+    const { share, byModel } = await invoke(market.plane, carol.seller, getEarnings, { range: 'lifetime' })
+    const earnedMicro = Number(before[0]?.earned)
+    for (const sum of [share, ...byModel]) expect(sum).toMatchObject({ earnedMicro, grossMicro: null, feeMicro: null })
   })
 })
 

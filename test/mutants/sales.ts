@@ -1,0 +1,30 @@
+import type { Mutant } from './mutant.ts'
+import { mutant, tests } from './mutant.ts'
+
+const EARNINGS_TEST = tests('services/earnings')
+const DAYS_TEST = tests('services/usage-days')
+const OFFERS_TEST = tests('services/offer-figures')
+const SERIES_TEST = tests('services/market-rollup')
+
+/** Mistakes in the sums of sales that sellers and visitors read. */
+export const SALES_MUTANTS: readonly Mutant[] = [
+  mutant('a-fee-is-the-whole-charge', EARNINGS_TEST, 'control-plane/services/earnings/earnings.ts#moneyOf', {
+    'Number(gross - earned)': 'Number(gross)',
+  }),
+  mutant('an-unknown-charge-is-zero', DAYS_TEST, 'control-plane/services/earnings/earnings.ts#moneyOf', {
+    'sum === null || charged === null ? null : sum + charged': 'sum === null ? null : sum + (charged ?? 0n)',
+  }),
+  mutant('an-offer-pays-no-fee', OFFERS_TEST, 'control-plane/services/offers/offer-figures.ts#viewFigures', {
+    'Number(gross - net)': 'Number(gross - gross)',
+  }),
+  mutant('waiting-hours-are-no-sales', OFFERS_TEST, 'control-plane/db/offer-figures.ts#listOfferSums', {
+    'case when count(*) = count(net_micro) then coalesce(sum(net_micro), 0)::bigint end':
+      'coalesce(sum(net_micro), 0)::bigint',
+  }),
+  mutant('an-offer-earns-the-whole-charge', OFFERS_TEST, 'control-plane/db/market-rollup.ts#insertOfferHours', {
+    'sum(seller_net) as net_micro': 'sum(charge) as net_micro',
+  }),
+  mutant('a-running-day-is-its-stored-row', SERIES_TEST, 'control-plane/services/market/market-series.ts#partsOf', {
+    'Math.min(span.to, now - HOUR)': '(span.to + DAY)',
+  }),
+]

@@ -283,8 +283,8 @@ function isLongPeriod(bucket: (typeof SERIES_BUCKETS)[number], { from, to }: Spa
 }
 
 /**
- * The stored rows that a series reads. Days and long periods read rows of days, and the hours of their last day. The row
- * of a running day misses the calls of the last minutes, and so does the row of a day that has just ended.
+ * The stored rows that a series reads. Days and long periods read rows of days, and the hours of their last day. The
+ * row of a running day misses the calls of the last minutes, and so does the row of a day that has just ended.
  */
 function partsOf(
   bucket: (typeof SERIES_BUCKETS)[number],

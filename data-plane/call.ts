@@ -46,7 +46,7 @@ export type RawRequest = RequestHead & {
   readonly body: Buffer
   /** The body as a stream. It replaces the bytes when the row takes a stream. */
   readonly stream?: Readable
-  /** SHA-256 in hex of the received part of that stream. Set when a wallet pays. */
+  /** SHA-256 in hex of the part of the stream that has arrived. Set when a wallet pays. */
   contentDigest?(): string
   /** The value of a large JSON body, which was parsed in steps so that it delays nobody. */
   readonly json?: JsonBody
@@ -56,7 +56,8 @@ export type RawRequest = RequestHead & {
 export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
 
 /**
- * The bytes of a message, in one piece or in the received ones, and whether its text has stand-ins for parts of them.
+ * The bytes of a message, in one piece or in the received pieces, and whether its text has stand-ins for parts of the
+ * bytes.
  */
 export type InlinedSource = {
   readonly bytes: Buffer | readonly Buffer[]
@@ -94,7 +95,10 @@ export type RoutingHints = {
   readonly blocked: readonly string[]
   readonly order: readonly string[]
   readonly allowsUntrusted: boolean | undefined
-  /** The buyer's name for the conversation. It stays at the offer whose prompt cache has it while that is cheapest. */
+  /**
+   * The buyer's name for the conversation. The conversation stays at the offer whose prompt cache has it, as long as
+   * this offer is the cheapest.
+   */
   readonly session?: string
   /** True when no other offer may take over from the first. */
   readonly isFirstOnly?: true
@@ -110,7 +114,9 @@ type AnyDemand = {
   readonly floorPercents: readonly (number | undefined)[]
   /** The buyer's own ceiling for this call, in micro-USD. */
   readonly maxCostMicro: MicroUsd | undefined
-  /** True when a stream's provider works in silence. Only the limit of the whole call ends it then. */
+  /**
+   * True when the provider of a stream may be silent for long. Then only the limit of the whole call ends the stream.
+   */
   readonly isWorkedInSilence?: true
 }
 
@@ -163,9 +169,15 @@ export type Demand = ModelDemand | ForwardDemand
 
 export type Needs = {
   readonly imageInput: boolean
-  /** The roles of a video's input images; absent without images. Each has its member's name. */
+  /**
+   * The roles of a video's input images; absent without images. Each role has the name of the request's member that
+   * holds the image.
+   */
   readonly sourceRoles?: readonly { readonly role: SourceRole; readonly param: string }[]
-  /** Documents other than plain text, some by URL, or all as data. Absent without any. */
+  /**
+   * The form of documents other than plain text: `url` when any comes by URL, else `data`. Absent without such a
+   * document.
+   */
   readonly documents?: 'data' | 'url'
   /** Parameters that change the meaning of an answer. A model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
@@ -410,8 +422,8 @@ export type DecoderHead = {
   /** True when the answer is held until its end, although it could be a stream. Absent when the demand decides. */
   isHeld?(): boolean
   /**
-   * True when its usage is known before its end. False when it is known at the end of an answer that may have no place
-   * for it. Absent when the last bytes hold it.
+   * True when the usage is known before the end of the answer. False when it is known at the end and the answer may
+   * have no place for it. Absent when the last bytes of the answer hold it.
    */
   isPriced?(): boolean
 }
@@ -458,7 +470,7 @@ export type Decoder = {
   ending(): Ending
   /** Ends the answer early with finish reason `length`. Nothing is pushed after it. */
   stop(): void
-  /** The last bytes, which carry the cost. For a whole reply they are all of it. */
+  /** The last bytes, which carry the cost. A whole reply is sent in these bytes alone. */
   finish(receipt: Receipt): string
   /** The wire's error inside a started stream; empty for a wire without such an error, whose stream is cut. */
   fail(error: AppError): string
@@ -472,7 +484,7 @@ export type BuyerReply = {
   start(headers: Readonly<Record<string, string>>, status?: number, trailers?: readonly string[]): void
   /** Sends a part of a stream. False asks the caller to wait for `onDrain`. */
   write(part: string | Buffer): boolean
-  /** Ends a stream, with those of the trailers that it has announced. */
+  /** Ends a stream with the trailers that its head has announced. */
   end(text: string, trailers?: Readonly<Record<string, string>>): void
   /** Cuts a stream, so that no client takes the sent part for the whole. */
   cut(): void
@@ -483,7 +495,7 @@ export type BuyerReply = {
   isGone(): boolean
   onGone(listener: () => void): void
   onDrain(listener: () => void): void
-  /** Listens for its end: the buyer has received all of it, or has left. */
+  /** Calls back at the end of the answer: the buyer has received all of it, or has left. */
   onClosed(listener: () => void): void
 }
 

@@ -33,7 +33,7 @@ export type DataConfig = {
   readonly moneyBuckets: number
   readonly baseUrl: string
   readonly apiBaseUrl: string
-  /** The hosts of both, with their ports. */
+  /** The hosts of the site and of the API, with their ports. */
   readonly hosts: { readonly base: string; readonly api: string }
   /** The origin of the control plane, for its paths. Without it they are not served. */
   readonly controlPlaneUrl: string | undefined
@@ -64,7 +64,7 @@ export type DataConfig = {
   /** Bytes of large request bodies, and of large answers, that may be in memory at once. */
   readonly maxHeldBodyBytes: number
   readonly maxHeldAnswerBytes: number
-  /** Milliseconds, 99th percentile of a second. */
+  /** The delay of the event loop above which new work is refused: milliseconds, 99th percentile of a second. */
   readonly maxEventLoopDelayMs: number
   /** Connections of one address. A load balancer in front counts as one address. */
   readonly maxConnectionsPerAddress: number

@@ -56,7 +56,7 @@ export const NamedSavingsSchema = SavingsSchema.extend({
   buckets: z.array(SavingsSchema.shape.buckets.unwrap().element.extend(SavingsTotals.shape)),
 }).meta({
   id: 'Savings',
-  description: 'What a buyer paid, what it would have cost at reference prices, and the difference.',
+  description: 'The payments of a buyer, the cost of the same calls at reference prices, and the difference.',
 })
 
 export function nameSavings(savings: Savings): z.infer<typeof NamedSavingsSchema> {
@@ -87,7 +87,7 @@ export const NamedPreferencesSchema = PreferencesViewSchema.extend({
   preferences: z.object(PreferencesViewSchema.shape),
 }).meta({
   id: 'Preferences',
-  description: 'What holds for all calls of an account: its discount floor, blocked providers and trust.',
+  description: 'The preferences for all calls of an account: discount floor, blocked providers and trust.',
 })
 
 export function namePreferences(preferences: PreferencesView): z.infer<typeof NamedPreferencesSchema> {

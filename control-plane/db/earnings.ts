@@ -24,7 +24,7 @@ const DAY_OF_MODEL_ROW = {
   day: text(),
   model: CATALOG_TABLES.model_price.model,
   earned: bigint(),
-  /** Payments of buyers. Null with days that were archived before payments were summed. */
+  /** Payments of buyers. Null when a day of the sum was archived before payments of buyers were stored by day. */
   charged: nullable(bigint()),
   requests: bigint(),
   inputTokens: bigint(),

@@ -47,7 +47,10 @@ function takeOn({ admission, slowBodies, ids }: Surface, intake: Intake, { raw }
   } else if (intake === 'read') reply.raw.on('close', admission.admitRead())
 }
 
-/** A body whose reader is gone has its answer. A second answer would be taken for that of another request. */
+/**
+ * A body that nobody reads any more was answered already. The client would take a second answer for that of its next
+ * request.
+ */
 function cutSlowBody(ids: Ids, { socket }: IncomingMessage, { headersSent }: ServerResponse): void {
   if (headersSent) socket.destroy()
   else refuseSlowBody(ids, socket)

@@ -58,7 +58,7 @@ export async function mountControlPaths(
       void scope.register(httpProxy, {
         upstream,
         undici: { connections: CONNECTIONS },
-        // Of the root, no path below it is passed on.
+        // The root itself is passed on, but no path below it.
         ...(prefix === '/' ? { prefix: '', rewritePrefix: '', routes: ['/'] } : { prefix, rewritePrefix: prefix }),
         websocket: false,
         ...(first === undefined ? {} : { preHandler: first }),

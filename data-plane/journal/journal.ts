@@ -254,8 +254,8 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
   }
 
   /**
-   * Runs one turn after the other, because a check moves the captures that it has found. A rail whose turn is still to
-   * come gets no second one.
+   * Runs one turn after the other, because a check moves the captures that it has found. A rail that already waits for
+   * its turn gets no second turn.
    */
   function takeTurn(turns: Map<RailName, Promise<void>>, rail: RailName, run: () => Promise<void>): Promise<void> {
     const waiting = turns.get(rail)

@@ -49,7 +49,7 @@ export type AnswerFigures = {
  * that wait for each other all finish, and no more is ever held.
  */
 export function createAnswerRoom(maxBytes: number): AnswerRoom {
-  // In the order in which they became large.
+  // Large answers, in the order in which they became large.
   const coming = new Set<ComingAnswer>()
   let usedBytes = 0
   let waiting = 0
@@ -100,7 +100,7 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
       if (answer.heldBytes <= SMALL_ANSWER_BYTES) return
       usedBytes += coming.has(answer) ? bytes : answer.heldBytes
       coming.add(answer)
-      // Bytes that are sent on leave by themselves. Other code pauses a provider for a slow buyer.
+      // Bytes that are sent on leave memory as the buyer reads. Other code pauses the provider of a slow buyer.
       if (isShown || answer.isWaiting || hasRoom(answer, usedBytes)) return
       answer.isWaiting = true
       answer.hasWaited = true

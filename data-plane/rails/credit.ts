@@ -27,7 +27,7 @@ export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyR
       return takesApiKeyHeader === true ? eitherKey(key, headers['x-api-key']) : key
     },
     identify: (key) => buyerKeys.identify(key),
-    // An account opens credit, a payment does not. So a 402 has no price to name.
+    // Only an account can have credit, so a 402 names no price for this rail.
     challenge: null,
     async reserve(payer, _key, quote) {
       const { keyId, wallet, caps } = payer

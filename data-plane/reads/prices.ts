@@ -56,7 +56,7 @@ function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
     provider: offer.provider,
     provider_model_id: offer.providerModel,
     pricing: { ...pricingAt(model, price.unitPrices, offer.keptBps), ...least },
-    // Each with the prices of the list for classes that it does not name.
+    // Each override, with the prices of the list for the classes that it does not name.
     overrides: price.overrides?.map(({ when, unitPrices }) => ({
       ...shownConditions(when),
       pricing: { ...pricingAt(model, { ...price.unitPrices, ...unitPrices }, offer.keptBps), ...least },

@@ -34,7 +34,7 @@ export type LeastDemands = (
 /** Operators open and close ways to pay within seconds. */
 const MAX_AGE_SECONDS = 15
 const X402_VERSION = 2
-/** Stands for the terms while there are none. */
+/** A placeholder for the terms while payments are closed. */
 const CLOSED = {}
 const PRICING = {
   mode: 'dynamic',

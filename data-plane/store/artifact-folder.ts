@@ -14,7 +14,10 @@ import type { ArtifactFacts, ArtifactId, ArtifactLimits, ArtifactStore, NewArtif
 import { endOfArtifact, nameOfArtifact, STORED_NAME } from './artifact-store.ts'
 import type { ArtifactTally } from './artifact-tally.ts'
 
-/** Bytes before the content that hold the facts, padded with spaces. So one rename shows both or neither. */
+/**
+ * Bytes before the content that hold the facts, padded with spaces. Facts and content are one file, so one rename
+ * publishes both.
+ */
 const HEAD_BYTES = 1_024
 const READ_BYTES = 262_144
 /**

@@ -127,8 +127,8 @@ function rankLent(rows: readonly LentOffer[]): MarketOffer[] {
 }
 
 /**
- * The addresses of a lent offer, and the header of its key, are in the record. All accounts at a provider count as good
- * as the provider.
+ * The addresses of a lent offer, and the header of its key, are in the record. All accounts at a provider are trusted
+ * as the provider is.
  */
 function lentOffer(row: LentOffer, id: OfferId): MarketOffer {
   const { resource, sellerAccount, sellerAlias, keptBps, capDailyMicro, credential, createdAt } = row

@@ -10,7 +10,10 @@ import { watchSilence } from '#shared/watch-silence.ts'
 
 const RECONNECT_FIRST_MS = 20
 const RECONNECT_MOST_MS = 500
-/** A server that is loading its log announces far too late a time. It is asked again at this interval instead. */
+/**
+ * A server that loads its log announces a time for the next try that is far too late. The client tries again after this
+ * interval instead.
+ */
 const LOADING_LOOK_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
 /** A connection without an answer for so long is given up. It may be cut without a sign. */

@@ -33,7 +33,8 @@ export function startNodeReports({ redis, clock, log, describe }: Parts): NodeRe
     const members = { ...describe(), startedAt, reportedAt: clock.now(), load: readLoad?.() ?? null }
     await redis.hset(cacheKeys.nodeReports, members.node, JSON.stringify(members))
   }
-  const unheard = (cause: unknown) => log.debug({ cause: describeCause(cause) }, 'nobody heard how this process is')
+  const unheard = (cause: unknown) =>
+    log.debug({ cause: describeCause(cause) }, 'the report of this process could not be sent')
 
   report().catch(unheard)
   const stop = clock.every(NODE_REPORT_EVERY_MS, () => void report().catch(unheard))

@@ -53,7 +53,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       return decodeCapTake(await connection.run(membership.scripts.capTake, encodeCapTake(take)))
     } catch (error) {
       if (isMissingScript(error)) member.doubt('the server does not know the scripts', membership)
-      log.warn({ cause: describeCause(error), offer: take.offer }, 'a cap could not be asked')
+      log.warn({ cause: describeCause(error), offer: take.offer }, 'a cap could not be read')
       return 'stale'
     }
   }

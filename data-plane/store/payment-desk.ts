@@ -21,7 +21,7 @@ const FIRST_TERMS_EVERY_MS = SECOND / 4
 const TERMS_GOOD_MS = 15 * SECOND
 const CLAIM_MS = 8 * SECOND
 const WALLET_MS = 5 * SECOND
-/** The slack beyond the time for which the desk itself waits for the chain. */
+/** Milliseconds that a request may take beyond the desk's own wait for the chain. */
 const BEYOND_WAIT_MS = 4 * SECOND
 const RETRY_SECONDS = 2
 
@@ -80,7 +80,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
       try {
         return WalletAnswerSchema.parse(await ask('wallet', { wallet }, WALLET_MS)).isContract ?? undefined
       } catch (error) {
-        log.debug({ cause: describeCause(error) }, 'nobody says whether a wallet is a contract')
+        log.debug({ cause: describeCause(error) }, 'it is unknown whether a wallet is a contract')
         return undefined
       }
     },

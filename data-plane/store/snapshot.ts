@@ -133,7 +133,10 @@ type Document = { readonly name: string; readonly text: string; readonly version
 type Fetched = Omit<Document, 'text'> & { readonly text: string | null }
 type Take = (document: Document) => Promise<void>
 
-/** Fetches the documents that changed by the index, the next batch while one is read. Returns true when any has. */
+/**
+ * Fetches the documents that have a new version in the index. The next batch is fetched while one is read. Returns true
+ * when any has.
+ */
 async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take): Promise<boolean> {
   const index = await redis.hgetall(cacheKeys.snapshotIndex)
   // An empty index means that Redis lost its memory. A market is never empty.

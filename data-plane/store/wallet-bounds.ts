@@ -4,7 +4,7 @@ import type { MoneyConnection } from './money-connection.ts'
 
 /**
  * Names the bound of an account that may spend no more: its balance, or for an account that pays from its wallet, the
- * allowance. Only refused calls ask for it. Without an answer the balance is named, which is true of every account.
+ * allowance. Only refused calls ask for it. Without an answer the balance is named, which bounds every account.
  */
 export type WalletBounds = (account: AccountId) => Promise<'balance' | 'allowance'>
 

@@ -154,7 +154,7 @@ type Watch = {
   readonly signal: AbortSignal
   /** Waits for a step for so many milliseconds. After that the fetch ends with this fault. */
   within<Result>(ms: number, fault: FileFaultName, step: () => Promise<Result>): Promise<Result>
-  /** The fault that ended the fetch: the watch's, a known one, or the usual one of the place. */
+  /** The fault that ended the fetch: the fault of this watch, the fault in `error`, or else `usual`. */
   faultOf(error: unknown, usual: FileFaultName): FileFault
   end(): void
 }

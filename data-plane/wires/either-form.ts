@@ -39,5 +39,5 @@ export function eitherForm(
   return decoder
 }
 
-/** The group that one form may have and the other not. */
+/** The members that one form may have and the other lacks. */
 const PLAIN: Pick<Decoder, 'whole'> = { whole: undefined }

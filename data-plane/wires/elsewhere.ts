@@ -174,7 +174,7 @@ function refuseName(search: Search, name: string, path: string): void {
   if (!NAMES.has(plain) && !FAMILIES.test(plain)) return
   const param = path.slice(0, MAX_PARAM_CHARS)
   throw new AppError('invalid_request', {
-    message: `${param} names another address, account or credential. Sellers are never told one: leave it out.`,
+    message: `${param} names another address, account or credential. Sellers never receive one. Leave it out.`,
     param,
   })
 }

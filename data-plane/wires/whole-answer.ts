@@ -80,7 +80,7 @@ function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): W
       return answerFindings.failure
     },
     stop() {
-      // A whole answer is taken whole.
+      // A whole answer is never cut at a limit.
     },
     keepAlive() {
       return ''

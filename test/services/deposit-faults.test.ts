@@ -107,7 +107,7 @@ describe('a reconciliation', () => {
       expect.stringMatching(/^at block \d+ the treasury has \d+, and its transfers leave \d+$/),
       `in ${fake} 0 of 9 is a deposit, and the books took 0`,
       'dep_ghost of 8 is credited, and did not come',
-      expect.stringMatching(/^the books have \d+ deposits, and \d+ transfers are one$/),
+      expect.stringMatching(/^the books have \d+ deposits, and \d+ transfers are deposits$/),
     ])
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     expect((await world.breaches()).map((breach) => breach.split(':')[0])).toEqual(['I9', 'I16'])

@@ -130,7 +130,7 @@ describe('earnings', () => {
     })
     expect(earnings.recentSales).toHaveLength(7)
     // This market has no treasury, so a request for a payout answers `held`.
-    const reason = 'This market pays nobody out.'
+    const reason = 'This market makes no payouts.'
     expect(earnings.payoutHold).toEqual({ code: 'not_set_up', reason, since: null })
     const asked = await invoke(market.plane, ada.seller, requestPayout, {})
     expect([asked.status, asked.reason]).toEqual(['held', earnings.payoutHold?.code])
@@ -166,7 +166,7 @@ describe('earnings', () => {
       payoutEveryMs: market.plane.settings.payouts.everyMs,
       holdMs: market.plane.settings.payouts.holdMs,
       payoutStop: 'not_set_up',
-      payoutHold: { code: 'not_set_up', reason: 'This market pays nobody out.', since: null },
+      payoutHold: { code: 'not_set_up', reason: 'This market makes no payouts.', since: null },
       recipients: [
         {
           recipient: bob.wallet,

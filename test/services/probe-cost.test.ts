@@ -315,7 +315,9 @@ describe('a test call at a provider of few endpoints', () => {
 
   it('lists nothing under a name that the provider does not know, and the refusal states what to do', async () => {
     refusals = { '/v1/chat/completions': 404 }
-    await expect(list()).rejects.toThrow(/It was asked for \S+\. If it has another name for the model, give that name/)
+    await expect(list()).rejects.toThrow(
+      /The test call named the model \S+\. If the provider has another name for it, give that name/,
+    )
   })
 })
 

@@ -65,8 +65,8 @@ describe('a conversation in a prompt cache', () => {
     const { candidates, affinity } = rank(warmed([0, 9_000, 9_000, 9_000]))
     expect(providersOf(candidates)).toEqual(['warm', 'cheap'])
     expect(affinity?.offer).toBe(warmOne.id)
-    // Fresh input costs 1 and cached input 0.1 a token for 10,000 tokens. One offer keeps 80 % and four fifths are
-    // expected in its cache; the other keeps 40 % and has all of it fresh.
+    // Fresh input costs 1 and cached input 0.1 a token for 10,000 tokens. The warm offer has a discount of 20 % and
+    // probably four fifths of the prompt in its cache. The cold offer has a discount of 60 % and no cache.
     expect(Number(affinity?.savingMicro)).toBe(10_000 * 0.4 + 80 - (2_000 * 0.8 + 800 * 0.8 + 160))
   })
 

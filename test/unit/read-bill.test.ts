@@ -97,7 +97,7 @@ describe('a file of a bill', () => {
       'Row 1: the date is no day',
     ],
     ['a head alone', () => 'date,model,cost_usd', 'The bill: it has no lines.'],
-    ['half of a JSON', () => '[{"date":', 'The file: it begins like JSON and is none.'],
+    ['half of a JSON', () => '[{"date":', 'The file: it begins like JSON and is not valid JSON.'],
     ['a row of another form', () => `[{"date":"${day(1)}","model":"m","usd":1}]`, 'Row 1: '],
     ['fractional units', () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`, 'Line 2: the units are no whole number'],
     [

@@ -23,7 +23,7 @@ describe('a map whose entries come and go', () => {
     )
   })
 
-  it('iterates over the entries of its beginning, whatever is removed meanwhile', () => {
+  it('iterates over the entries that it had at the start, although some are removed meanwhile', () => {
     const map = createTurnoverMap<number, number>()
     for (let key = 0; key < 500; key++) map.set(key, key)
     const seen: number[] = []

@@ -50,7 +50,7 @@ describe('x-target-url', () => {
     ['empty', ''],
     ['relative', '/studio/flux-dev'],
     ['another scheme', 'http://sandbox-a.example/studio/flux-dev'],
-    ['another scheme still', 'file:///etc/passwd'],
+    ['the scheme of FTP', 'file:///etc/passwd'],
     ['another host', 'https://evil.example/studio/flux-dev'],
     ['a host with the right ending', 'https://x-sandbox-a.example/studio/flux-dev'],
     ['a host with the right beginning', 'https://sandbox-a.example.evil.example/studio/flux-dev'],
@@ -66,7 +66,7 @@ describe('x-target-url', () => {
     ['a fragment', 'https://sandbox-a.example/studio/flux-dev#x'],
     ['a backslash', 'https://sandbox-a.example\\@evil.example/studio/flux-dev'],
     ['a space', ' https://sandbox-a.example/studio/flux-dev'],
-    ['two of them', 'https://sandbox-a.example/studio/flux-dev, https://evil.example/'],
+    ['two addresses', 'https://sandbox-a.example/studio/flux-dev, https://evil.example/'],
     ['an encoded host', 'https://sandbox-a%2eexample/studio/flux-dev'],
     ['too long', `https://sandbox-a.example/${'a'.repeat(2_048)}`],
   ])('%s is refused', (_name, url) => {

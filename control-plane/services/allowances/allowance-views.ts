@@ -22,7 +22,7 @@ export const DrawViewSchema = z
   .object({
     id: z.string(),
     status: z.enum(DRAW_STATES),
-    reason: z.string().nullable().describe('Why nothing came by it, as a code.'),
+    reason: z.string().nullable().describe('The reason why the draw moved no money, as a code.'),
     amountUsdc: MicroDigits,
     txHash: z.string().nullable(),
     block: Count.nullable(),
@@ -33,7 +33,7 @@ export const DrawViewSchema = z
 export const PermitViewSchema = z
   .object({
     id: z.string(),
-    status: z.enum(PERMIT_STATES).describe('Signed: it is on its way to the chain.'),
+    status: z.enum(PERMIT_STATES).describe('Signed: the permit is on its way to the chain.'),
     valueUsdc: MicroDigits,
     validUntil: UnixMs,
   })
@@ -47,22 +47,24 @@ export const AllowanceViewSchema = z
   .object({
     status: z
       .enum(['none', ...LINE_STATES])
-      .describe('Open: credit is advanced. Stopped: the wallet has not what is owed. Closed: its owner ended it.'),
-    reason: z.string().nullable().describe('Why it is stopped, as a code.'),
+      .describe(
+        'Open: the market advances credit. Stopped: the wallet cannot pay its debt. Closed: the owner stopped payment from the wallet.',
+      ),
+    reason: z.string().nullable().describe('The reason of the stop, as a code.'),
     wallet: z.string(),
-    spender: z.string().describe('Who takes the tokens: the wallet allows this address.'),
+    spender: z.string().describe('The address that draws the tokens, which the wallet approves.'),
     chainId: Count,
     asset: z.string().describe('The token.'),
     balanceUsdc: MicroDigits.nullable().describe('The tokens of the wallet, as last read from the chain.'),
     allowanceUsdc: MicroDigits.nullable().describe('The allowance of the spender, as last read from the chain.'),
     readAt: UnixMs.nullable(),
-    advancedUsdc: MicroDigits.describe('Credit that was advanced and not given back, spent or not.'),
-    owedUsdc: MicroDigits.describe('What was spent of it. It is taken from the wallet.'),
-    limitUsdc: MicroDigits.describe('The most that is advanced.'),
-    batchUsdc: MicroDigits.describe('What is owed is taken from this amount on,'),
-    batchSeconds: Count.describe('or after this time.'),
-    permit: PermitViewSchema.nullable().describe('The newest permit that was handed in.'),
-    draws: z.array(DrawViewSchema).readonly().describe('What was taken from the wallet, newest first.'),
+    advancedUsdc: MicroDigits.describe('Advanced credit that the market has not taken back, spent or not.'),
+    owedUsdc: MicroDigits.describe('The spent part of the advanced credit. The market draws it from the wallet.'),
+    limitUsdc: MicroDigits.describe('The most credit that the market advances.'),
+    batchUsdc: MicroDigits.describe('The market draws a debt at once from this amount on.'),
+    batchSeconds: Count.describe('The market draws a smaller debt after this time, in seconds.'),
+    permit: PermitViewSchema.nullable().describe('The newest permit that you submitted.'),
+    draws: z.array(DrawViewSchema).readonly().describe('Draws from the wallet, newest first.'),
     typedData: z
       .string()
       .nullable()

@@ -29,7 +29,7 @@ const Value = z
   .string()
   .regex(/^\d{1,78}$/)
   .transform(BigInt)
-  .refine((value) => value <= MAX_VALUE, 'no number of the token')
+  .refine((value) => value <= MAX_VALUE, 'not a whole number below 2^256')
 
 /**
  * Takes the signature of a permit. The treasury submits the permit to the chain. A repeat with the newest signature
@@ -49,8 +49,8 @@ export const signAllowance = defineOperation({
   },
   access: 'buyer-account',
   input: z.strictObject({
-    value: Value.describe('Of the signed permit, in the token’s units.'),
-    deadline: wholeNumber(0, 100_000_000_000).describe('Of the signed permit, in Unix seconds.'),
+    value: Value.describe('The amount of the signed permit, in the token’s units.'),
+    deadline: wholeNumber(0, 100_000_000_000).describe('The deadline of the signed permit, in Unix seconds.'),
     signature: z
       .templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]{130}$/)])
       .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`),
@@ -80,7 +80,7 @@ export const signAllowance = defineOperation({
           await endPermit(trx, newest.id, 'used')
         }
         if ((await countPermits(trx, account, new Date(ctx.clock.now() - DAY))) >= MAX_A_DAY) {
-          throw new AppError('conflict', { message: `At most ${MAX_A_DAY} permits a day are brought to the chain.` })
+          throw new AppError('conflict', { message: `You can submit at most ${MAX_A_DAY} permits a day.` })
         }
         const id = ctx.ids.make('prm')
         await insertPermit(trx, { id, account, nonce, ...signed })
@@ -103,7 +103,7 @@ async function requireSigned(
   const leftMs = deadline.getTime() - clock.now()
   if (leftMs < LEAST_LEFT_MS || leftMs > MOST_LEFT_MS) {
     throw new AppError('invalid_request', {
-      message: 'A permit must be valid for a minute to a day.',
+      message: 'A permit must be valid for at least a minute and at most a day.',
       param: 'deadline',
     })
   }

@@ -98,7 +98,7 @@ export async function tellBound(
 ): Promise<void> {
   await gate
     .tellBound(account, bound)
-    .catch((error: unknown) => log.debug({ err: error, account }, 'the gate will hear later what binds a wallet'))
+    .catch((error: unknown) => log.debug({ err: error, account }, 'the gate will get the bound of a wallet later'))
 }
 
 /** False for a line of another treasury, from which nobody here can draw. */

@@ -6,8 +6,8 @@ const TOLD_PERCENT = 20
 const MOST_TOLD = 20
 
 /**
- * Compares the catalogue with the data of this release, for metrics and the log. A catalogue that never took such data
- * misses none of it.
+ * Compares the catalogue with the data of this release, for metrics and the log. A catalogue that was never updated
+ * from a release lacks no models.
  */
 export async function watchCatalog(ctx: Pick<Ctx, 'db' | 'clock' | 'metrics' | 'log'>): Promise<void> {
   const { report } = await planRefresh(ctx.db, ctx.clock.now(), { overwrite: false, accept: [] })

@@ -84,7 +84,7 @@ export const acceptChain = defineOperation({
         }
         const until = await findSignedUntil(trx, purse, new Date(chain.head.at))
         if (until !== undefined) {
-          const message = 'What was signed for the chain before is still good on this one.'
+          const message = 'Signatures for the former chain are still valid on this one.'
           throw new AppError('conflict', { message, detail: { signedUntil: until.getTime() } })
         }
         await orphanUnderWay(trx, purse, REASONS.chainReplaced)
@@ -112,7 +112,7 @@ export const acceptChain = defineOperation({
 })
 
 function refuseUnlessReplaced({ isReplaced, genesis }: ChainFindings, genesisInRequest: string): void {
-  if (!isReplaced) throw new AppError('conflict', { message: 'The chain is the one that was read.' })
+  if (!isReplaced) throw new AppError('conflict', { message: 'The market reads this chain already.' })
   if (genesis.hash === genesisInRequest) return
   throw new AppError('conflict', { message: 'CHAIN_RPC_URL answers for another chain than the one you named.' })
 }

@@ -38,9 +38,9 @@ export function authorizationOf(
 export const DepositViewSchema = z
   .object({
     id: z.string(),
-    method: z.enum(DEPOSIT_METHODS).describe('A transfer that came by itself, or a signed authorization.'),
+    method: z.enum(DEPOSIT_METHODS).describe('A transfer that a wallet sent, or an authorization that it signed.'),
     status: z.enum(DEPOSIT_STATES),
-    reason: z.string().nullable().describe('Why it is refused or expired, as a code.'),
+    reason: z.string().nullable().describe('The reason why the deposit was refused or expired, as a code.'),
     sender: z.string(),
     amountUsdc: MicroDigits,
     txHash: z.string().nullable(),

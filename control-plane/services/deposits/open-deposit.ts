@@ -35,10 +35,12 @@ const MAX_OPEN = 20
 /** A way to fund an account. */
 export const DepositWaySchema = z
   .object({
-    address: z.string().describe('Where the tokens go.'),
+    address: z.string().describe('The address that receives the tokens.'),
     chainId: Count,
-    asset: z.string().describe('The token. Others are not credited.'),
-    confirmations: Count.describe('Blocks after which a transfer is credited, its own included.'),
+    asset: z.string().describe('The token. Other tokens are not credited.'),
+    confirmations: Count.describe(
+      'Blocks after which a transfer is credited. The block of the transfer is the first of them.',
+    ),
     sender: z
       .string()
       .nullable()
@@ -49,7 +51,7 @@ export const DepositWaySchema = z
     typedData: z
       .string()
       .nullable()
-      .describe('What the sender signs for it: domain, types and message of EIP-712, as JSON.'),
+      .describe('The message that the sender signs for the deposit: domain, types and message of EIP-712, as JSON.'),
   })
   .meta({ id: 'DepositWay', description: 'A way to make a deposit.' })
 export type DepositWay = z.infer<typeof DepositWaySchema>

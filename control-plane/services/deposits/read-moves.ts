@@ -142,7 +142,10 @@ async function tryRead({ moves, log }: MoveCtx, span: Span): Promise<ChainMoves 
     return await chain.listMoves({ asset, treasury, ...span })
   } catch (error) {
     if (span.fromBlock === span.toBlock) throw error
-    log.debug({ err: error, blocks: Number(span.toBlock - span.fromBlock) }, 'fewer blocks are asked for')
+    log.debug(
+      { err: error, blocks: Number(span.toBlock - span.fromBlock) },
+      'the endpoint refused the blocks: fewer are requested',
+    )
     return undefined
   }
 }

@@ -80,7 +80,9 @@ type Compared = {
 const NOTHING = { block: null, chainBalance: null, movesBalance: null, sums: [], mismatches: [] }
 
 const forAll = (wrong: string): Mismatch => ({ wrong, scope: 'all' })
-const STRANGE = forAll('the chain is not the one that was read: it was begun anew, or the endpoint is of another one')
+const STRANGE = forAll(
+  'the chain is not the one that was read: it was started anew, or the endpoint serves another chain',
+)
 
 type CompareCtx = Pick<MoveCtx, 'db' | 'log' | 'moves'>
 
@@ -121,7 +123,7 @@ async function compare(ctx: CompareCtx): Promise<Compared> {
 
 async function miscounted({ moves }: CompareCtx, trx: Parameters<typeof countDeposits>[0]): Promise<Mismatch[]> {
   const { posted, moved } = await countDeposits(trx, moves.chainId)
-  return posted === moved ? [] : [forAll(`the books have ${posted} deposits, and ${moved} transfers are one`)]
+  return posted === moved ? [] : [forAll(`the books have ${posted} deposits, and ${moved} transfers are deposits`)]
 }
 
 /** The treasury's balance at the end of the last block that was read; null while the chain does not answer. */

@@ -155,7 +155,7 @@ async function storeBill(
     async (trx) => {
       const count = await replaceBill(trx, { seller, provider, lines, source, at, keptSince, classOf })
       if (count <= MAX_STORED_LINES) return
-      const message = `A seller has at most ${MAX_STORED_LINES} lines of bills. Bring fewer days, or models without classes.`
+      const message = `A seller has at most ${MAX_STORED_LINES} lines of bills. Import fewer days, or models without classes.`
       throw new AppError('invalid_request', { message, param: 'file' })
     },
     () => ({ subject: `bill ${provider}`, before: null, after: { ...stored, source } }),

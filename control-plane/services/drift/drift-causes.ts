@@ -25,7 +25,7 @@ export type DriftFacts = {
   readonly billed: bigint
   readonly list: bigint
   readonly calls: number
-  /** Calls among them without any cost. */
+  /** Calls without any cost, a part of `calls`. */
   readonly unpaid: number
   /** Attempts at the seller's offers that failed. A provider may bill them. */
   readonly failed: number

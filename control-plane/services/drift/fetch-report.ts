@@ -82,7 +82,7 @@ export async function fetchReport(
 ): Promise<BilledLine[]> {
   const report = REPORTS.get(id)
   if (report === undefined) {
-    const message = `Only these providers have a report that a key opens: ${REPORTING_PROVIDERS.join(', ')}. Bring a file.`
+    const message = `Only these providers have a report that an admin key opens: ${REPORTING_PROVIDERS.join(', ')}. Import a file instead.`
     throw new AppError('invalid_request', { message, param: 'provider' })
   }
   const failed = (reason: string, status: number | null = null, retryAfterMs?: number) =>
@@ -126,7 +126,7 @@ function readJson(body: string | undefined, failed: (reason: string) => AppError
   try {
     return JSON.parse(body)
   } catch {
-    throw failed('it is no JSON')
+    throw failed('it is not JSON')
   }
 }
 

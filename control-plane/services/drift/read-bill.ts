@@ -49,7 +49,7 @@ export function readBillFile(file: string, now: number): BilledLine[] {
   try {
     json = JSON.parse(text)
   } catch {
-    throw refuse('The file', 'it begins like JSON and is none')
+    throw refuse('The file', 'it begins like JSON and is not valid JSON')
   }
   if (Array.isArray(json)) return checkLines(json.map(readPlain), now, { isPlain: true })
   return checkLines(readAnyReport(json).lines, now, { isPlain: false })

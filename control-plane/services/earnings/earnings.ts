@@ -27,9 +27,9 @@ const RECENT_SALES = 20
 
 /** Null with days that were archived before the market summed what buyers paid. */
 const GrossMicro = WholeMicro.nullable().describe(
-  'What buyers paid, in micro-USD: the fee and what the seller earned. Null for days that were archived without it.',
+  'Payments of buyers, in micro-USD: the fee and the earnings of the seller. Null for days that were archived without this sum.',
 )
-const FeeMicro = WholeMicro.nullable().describe('The fee of the market, in micro-USD. Null where the gross is.')
+const FeeMicro = WholeMicro.nullable().describe('The fee of the market, in micro-USD. Null where the gross is null.')
 
 /** The earnings of one UTC day. `micro` figures are whole micro-USD. */
 export const EarningsDaySchema = z.object({

@@ -22,7 +22,7 @@ export type JobLine = {
   readonly isWithheld?: boolean
   /** Set for a forwarded job: its submit, in case Redis has lost it. */
   readonly forwarded?: ForwardedSubmit
-  /** True when the provider can stop the job; absent where the job's record tells. */
+  /** True when the provider can stop the job; absent where the job's record says so. */
   readonly canStop?: boolean
   ask(isCancel?: boolean): Promise<JobAnswer>
 }
@@ -63,7 +63,8 @@ export async function attendJob(
   const standing = hasRecord ? await ctx.jobBook.end(job.rid, end) : end
   crashPoint('job_end_written')
   if (await bookEnd(ctx, job, standing)) return { isOver: true }
-  // The end in the record cannot be booked. At the deadline the buyer's money waits for it no longer.
+  // The end in the record cannot be booked. At the deadline the end of this turn is booked, so the money of the buyer
+  // waits no longer.
   if (isLate(job, now) && (await bookEnd(ctx, job, end))) return { isOver: true }
   return { isOver: false, answer }
 }

@@ -202,7 +202,7 @@ async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, jobFacts: Job
 
 type Bound = ForwardedSubmit['bound']
 
-/** Stands in a binding for a destroyed key. */
+/** A placeholder in a binding for a destroyed key. */
 const GONE_KEY = 'crd_gone'
 
 async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, bound: Bound): Promise<boolean> {

@@ -15,15 +15,15 @@ import { hasCap, termsOf } from './key-terms.ts'
 export const CapViewSchema = z
   .object({
     capUsdc: MicroDigits,
-    usedUsdc: MicroDigits.describe('What calls have used, with what running ones hold, in micro-USD.'),
+    usedUsdc: MicroDigits.describe('The amount that calls have used and that running calls hold, in micro-USD.'),
     leftUsdc: MicroDigits,
     /** True once the cap has refused a call in this period because too little was left for it. */
     isRefusing: z.boolean(),
     resetsAt: UnixMs,
     /** Null when the cap lasts through the period at the present rate of spending. */
-    runsOutAt: UnixMs.nullable().describe('When it is used up at the pace of this period so far.'),
+    runsOutAt: UnixMs.nullable().describe('The time at which the cap is used up, at the pace of this period so far.'),
   })
-  .meta({ id: 'Cap', description: 'A limit of spending in one period: what is used of it and what is left.' })
+  .meta({ id: 'Cap', description: 'A limit of spending in one period, with the used and the remaining amount.' })
 export type CapView = z.infer<typeof CapViewSchema>
 /** The caps of one key, and the bound with the least left, of the caps and the balance. Spending ends there first. */
 export const KeyCapsSchema = z.object({

@@ -3,7 +3,10 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 
-/** Interval of the looks at new postings, and their overlap. A posting becomes visible some time after its stamp. */
+/**
+ * Time between two reads of new postings, and the overlap of the reads. A posting becomes visible some time after its
+ * timestamp.
+ */
 export const NOTE_USES_EVERY_MS = MINUTE
 const OVERLAP_MS = 2 * MINUTE
 

@@ -7,7 +7,10 @@ import { microUsd } from '#shared/money.ts'
 
 type KeyUseCtx = Pick<Ctx, 'gate' | 'clock'> & { readonly db: Database }
 
-/** The seed's instant lies so far ahead: the gate must have the mark before anything is posted after the instant. */
+/**
+ * Milliseconds by which the seed's instant lies in the future: the gate must have the mark before any posting after the
+ * instant.
+ */
 const AHEAD_MS = 50
 const LOOK_MS = 10
 /** More checks than a writing transaction can live, by the statement timeout. */

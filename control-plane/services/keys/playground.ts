@@ -88,7 +88,7 @@ function sessionOf({ session, keySession }: BuyerActor): SessionId {
   const id = session ?? keySession
   if (id !== undefined) return id
   throw new AppError('forbidden', {
-    message: 'A browser that is signed in opens the playground. A key pays by itself.',
+    message: 'Only a signed-in browser opens the playground. With a key, call the API directly.',
   })
 }
 

@@ -200,8 +200,8 @@ async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Deb
   throw new AppError('conflict', {
     message:
       unpaid > 0n
-        ? 'No more goes back outside than this buyer paid in.'
-        : 'No more goes back outside than is this buyer’s own: the rest is lent to a wallet.',
+        ? 'A refund is at most the amount that this buyer paid in.'
+        : 'A refund is at most this buyer’s own money. The rest is credit advanced to a wallet.',
     detail: { account, available: (left > 0n ? left : 0n).toString() },
   })
 }

@@ -18,21 +18,28 @@ const MOST_ERRORS = 100
 export const PeriodFiguresSchema = z
   .object({
     from: UnixMs,
-    to: UnixMs.describe('Excluded. Unix milliseconds.'),
+    to: UnixMs.describe('The end of the period, excluded, in Unix milliseconds.'),
     volumeMicro: MicroDigits.nullable().describe('Charges of the market’s calls. Null while calls are not summed yet.'),
     calls: Count.nullable().describe('Null while calls are not summed yet.'),
     chargedCalls: Count.nullable().describe('Null while calls are not summed yet.'),
-    answeredPct: z.number().nullable().describe('Of the calls that a provider could have answered.'),
-    answeredBase: Count.nullable().describe('The calls that `answeredPct` is a share of.'),
-    feesMicro: MicroDigits.describe('Fees booked, less those that refunds gave back.'),
+    answeredPct: z
+      .number()
+      .nullable()
+      .describe('The share of answered calls in the calls that a provider could have answered.'),
+    answeredBase: Count.nullable().describe('The number of calls of which `answeredPct` is a share.'),
+    feesMicro: MicroDigits.describe('Booked fees, less the fees that refunds returned.'),
     buyers: Count.describe('Accounts with a charged call.'),
     sellers: Count.describe('Accounts that sold a charged call.'),
     failedCalls: Count.describe('Calls that failed or were cut.'),
-    countedCalls: Count.describe('The newest calls of the period that buyers, sellers, errors and overhead come from.'),
+    countedCalls: Count.describe(
+      'The number of calls that buyers, sellers, errors and overhead are counted from: the newest of the period.',
+    ),
     isWhole: z.boolean().describe('False where the period has more calls than were counted.'),
     overheadP50Ms: z.number().nullable().describe('Time that the market added to a call: the median.'),
     overheadP99Ms: z.number().nullable(),
-    overheadCalls: Count.describe('The calls that reached a provider, of which the overhead is measured.'),
+    overheadCalls: Count.describe(
+      'The number of calls that reached a provider. The overhead is measured from these calls.',
+    ),
   })
   .meta({ id: 'PeriodFigures', description: 'Revenue, users, errors and overhead of a period.' })
 export type PeriodFigures = z.infer<typeof PeriodFiguresSchema>

@@ -16,7 +16,7 @@ export const ConfigCardSchema = z
     label: z.string().nullable(),
     baseUrl: z.string(),
     /** An HMAC, which does not reveal the key. */
-    keyFingerprint: z.string().describe('Names the key in reuse_key_fingerprint.'),
+    keyFingerprint: z.string().describe('The fingerprint. Send it as reuse_key_fingerprint to use the key again.'),
     /** Tells keys apart: the host, and the time at which the key was saved. */
     hint: z.string(),
     createdAt: UnixMs,

@@ -32,7 +32,7 @@ export const DiscoveredModelSchema = z
       priceUnit: z.string().nullable().describe('`M` for a million tokens, or the unit in which media are sold.'),
       unitPrice: z.number().nullable().describe('The price of one unit of media; null for tokens.'),
       unitPrices: UnitPriceList,
-      priceVariable: z.boolean().describe('True when the figures are a floor: calls can cost more than they say.'),
+      priceVariable: z.boolean().describe('True when calls can cost more than these prices.'),
     }),
     metadata: z.object({
       providerModelId: z.string(),
@@ -40,7 +40,7 @@ export const DiscoveredModelSchema = z
       availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_run_there']),
     }),
   })
-  .meta({ id: 'DiscoveredModel', description: 'A model that a provider’s key reaches, with the prices known of it.' })
+  .meta({ id: 'DiscoveredModel', description: 'A model that a provider key can call, with its known prices.' })
 export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**

@@ -38,11 +38,11 @@ const RESULTS = ['answered', 'listed', 'refused', 'unclear', 'not_asked'] as con
 /** The result of the test call to one endpoint of a model. */
 export const EndpointProbeSchema = z
   .object({
-    endpoint: z.enum(ENDPOINTS).describe('The endpoint on which the model was asked for.'),
+    endpoint: z.enum(ENDPOINTS).describe('The endpoint of the test call.'),
     result: z
       .enum(RESULTS)
       .describe(
-        '`answered`; `listed`: the provider’s list names the model; `refused`: the model is not sold on this endpoint; `unclear`: an answer that says neither; `not_asked`: beyond the bounds of a test.',
+        '`answered`; `listed`: the provider’s list names the model; `refused`: the model is not sold on this endpoint; `unclear`: the answer shows neither; `not_asked`: beyond the bounds of a test.',
       ),
     latencyMs: Count.nullable().describe('Null without a successful answer.'),
     costUsd: ProbeCost.describe('Approximate US dollars at the reference price; null where the price is unknown.'),
@@ -164,7 +164,7 @@ export function listingRefused(base: CheckedBaseUrl, probed: ProbedListing, refu
   const { probes, cost, providerModel } = probed
   const error = probeFailed(base, refusal)
   const endpoint = probes.at(-1)?.endpoint
-  const hint = ` It was asked for ${providerModel}. If it has another name for the model, give that name (provider_model).`
+  const hint = ` The test call named the model ${providerModel}. If the provider has another name for it, give that name (provider_model).`
   return new AppError(error.code, {
     message: refusal.status === 404 ? error.message + hint : error.message,
     detail: { ...error.detail, endpoint, probe_cost_usd: shownCost(cost) },

@@ -67,7 +67,10 @@ export const OperationViewSchema = z
     total: z.number(),
     failedCount: z.number(),
   })
-  .meta({ id: 'SellerOperation', description: 'Work on many offers that goes on after its answer, and how far it is.' })
+  .meta({
+    id: 'SellerOperation',
+    description: 'A change of many offers that continues after its answer, and its progress.',
+  })
 
 export function viewOperation({ id, status, processed, total, failedCount }: SellerOperation): OperationView {
   return { operationId: id, status, processed, total, failedCount }
@@ -106,7 +109,7 @@ export const bulkCancelOffers = defineOperation({
 export const getSellerOperation = defineOperation({
   name: 'operation.get',
   summary: 'Get a background operation',
-  about: 'The state of work that goes on after the answer to its request.',
+  about: 'The progress of a change that continues after its answer.',
   access: 'seller',
   input: z.strictObject({ id: oneLine(100) }),
   limit: 'read',

@@ -43,7 +43,7 @@ export type OfferWish = {
 export type StoreCtx = Pick<RunCtx, 'db' | 'ids' | 'clock' | 'settings' | 'controls' | 'change'>
 
 /**
- * Seals the key and writes the offer with its audit row, for which `told` describes it. Throws
+ * Seals the key and writes the offer with its audit row, whose content comes from `changeOf`. Throws
  * `duplicate_offer_for_credential` while another active offer has the same credential, address and model.
  */
 export async function storeNewOffer(

@@ -171,7 +171,8 @@ export const acceptInvitation = defineOperation({
     answer(ctx, { actor, invitation, answer: 'accepted' }, async (trx, { organization, role }) => {
       if ((await countMembers(trx, organization)) >= MAX_MEMBERS) throw tooMany('The organisation is full.')
       const own = await listOrganizationsOf(trx, actor.user, MAX_ORGANIZATIONS)
-      if (own.length === MAX_ORGANIZATIONS) throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} of them.`)
+      if (own.length === MAX_ORGANIZATIONS)
+        throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} organisations.`)
       await upsertMember(trx, { organization, user: actor.user, role, at: ctx.clock.now() })
     }),
 })

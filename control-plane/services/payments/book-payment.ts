@@ -118,7 +118,7 @@ async function deposit(
           { account: SHORTFALL, amount: back },
         ])
   if (isJob && back > 0n) await trx.jobs.addPaid(rid, back)
-  // The booking of a job's quote takes it from the platform itself.
+  // The booking of a job's quote takes the missing amount from the platform itself.
   if (more <= 0n || isJob) return deposited
   const stoodIn = await post('write_off', 'write_off', reason, [
     { account: SHORTFALL, amount: -more },

@@ -18,11 +18,14 @@ import { NOT_ON_CHAIN, pursue } from './settle-payment.ts'
 const MAX_A_TURN = 200
 /** Blocks that are read at once. Each read waits for the chain's endpoint, which may be far away. */
 const LOOKS_AT_ONCE = 8
-/** Time after its end in which a call's charge may still arrive: the heir of a dead process reads its journal first. */
+/**
+ * Time after the end of a payment in which its call's charge may still arrive: the heir of a dead process reads the
+ * journal first.
+ */
 const TELLING_MS = 10 * MINUTE
 /**
- * Time after a payment's end after which one read is the last for a transfer that was given up: news of a block arrives
- * later than the block.
+ * Time after the end of a payment for which its transfer is still looked for, if it was given up: news of a block
+ * arrives later than the block.
  */
 const AFTERLIFE_MS = 10 * MINUTE
 

@@ -226,7 +226,7 @@ async function decide(
       const transfer = await lockTransfer(trx, id)
       if (transfer === undefined) throw new AppError('not_found', { message: 'No payout has this id.' })
       if (!(await takeStep(ctx, trx, transfer, { event, changes: { reason: note } }))) {
-        const message = `A payout that is ${transfer.state} does not take this step.`
+        const message = `This step is not possible for a payout that is ${transfer.state}.`
         throw new AppError('conflict', { message, detail: { state: transfer.state } })
       }
       return viewOf((await findTransfer(trx, id)) ?? transfer)

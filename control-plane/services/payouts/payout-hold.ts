@@ -18,14 +18,14 @@ export const PayoutHoldViewSchema = z
   .object({
     code: z.string().describe('The reason, as the error code of a payout request.'),
     reason: z.string().describe('The reason in words.'),
-    since: UnixMs.nullable().describe('Since when, in Unix milliseconds; null where nobody notes it.'),
+    since: UnixMs.nullable().describe('The start, in Unix milliseconds. Null where it is not recorded.'),
   })
-  .meta({ id: 'PayoutHold', description: 'Why payouts wait, and until when as far as that is known.' })
+  .meta({ id: 'PayoutHold', description: 'The reason why payouts wait, and the start of the wait.' })
 export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 
 /** Sellers do not see which check failed. */
 const STOPPED: Readonly<Record<PayoutStop, string>> = {
-  not_set_up: 'This market pays nobody out.',
+  not_set_up: 'This market makes no payouts.',
   switched_off: 'Payouts are switched off.',
   ledger_check: 'The books are being checked.',
 }

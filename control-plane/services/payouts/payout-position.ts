@@ -26,12 +26,12 @@ import { withTreasury } from './treasury-ctx.ts'
 /** The money of a seller for one recipient. */
 export const PayoutRecipientSchema = z.object({
   recipient: z.string().nullable().describe('Null for offers of a workspace that name no payout address.'),
-  earnedUsdc: MicroDigits.describe('What the offers with this address earned in all time, in micro-USD.'),
+  earnedUsdc: MicroDigits.describe('All earnings of the offers with this address, in micro-USD.'),
   availableUsdc: MicroDigits,
   inFlightUsdc: MicroDigits,
   paidUsdc: MicroDigits,
-  holdReason: z.string().nullable().describe('Why the available part is withheld, as a code.'),
-  coolsUntil: UnixMs.nullable().describe('Until when a new address is not paid, in Unix milliseconds.'),
+  holdReason: z.string().nullable().describe('The reason why the available part is withheld, as a code.'),
+  coolsUntil: UnixMs.nullable().describe('The time until which a new address is not paid, in Unix milliseconds.'),
 })
 export type PayoutRecipient = z.infer<typeof PayoutRecipientSchema>
 

@@ -25,7 +25,7 @@ export const PayoutViewSchema = z
     txHash: z.string().nullable(),
     block: z.number().int().nullable(),
     createdAt: UnixMs,
-    confirmedAt: UnixMs.nullable().describe('When it was final, in Unix milliseconds.'),
+    confirmedAt: UnixMs.nullable().describe('The time at which the transfer was final, in Unix milliseconds.'),
   })
   .meta({ id: 'Payout', description: 'A payment of earnings to a seller, with its transfer.' })
 export type PayoutView = z.infer<typeof PayoutViewSchema>
@@ -59,7 +59,7 @@ export const PayoutAuthorizationSchema = z
   .object({
     primaryType: z.literal('ReceiveWithAuthorization'),
     chainId: z.number().int(),
-    to: z.string().describe('The token, which the transaction is sent to.'),
+    to: z.string().describe('The contract of the token. The transaction is sent to it.'),
     data: z.string().describe('The call that receives the money. Only the recipient can make it.'),
     signature: z.string(),
     typedData: z.string().describe('The domain, types and message that were signed (EIP-712), as JSON.'),

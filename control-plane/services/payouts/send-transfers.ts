@@ -12,7 +12,7 @@ import type { TreasuryCtx } from './treasury-ctx.ts'
 
 /** Most batches that one turn sends. */
 const MAX_BATCHES = 20
-/** Most transactions, by nonce, for one batch when each of them reverts. */
+/** Most transactions that are sent for one batch while each of them reverts. Each has a nonce of its own. */
 const MAX_TRIES = 3
 /** The most gas of a batch: its own, and that of each transfer. */
 const BATCH_GAS = 200_000n

@@ -29,7 +29,7 @@ export const PreferencesViewSchema = z
   })
   .meta({
     id: 'Preferences',
-    description: 'What holds for all calls of an account: its discount floor, blocked providers and trust.',
+    description: 'The preferences for all calls of an account: discount floor, blocked providers and trust.',
   })
 export type PreferencesView = z.infer<typeof PreferencesViewSchema>
 

@@ -96,7 +96,7 @@ export const createOwnProvider = defineOperation({
     const model = input.model === null ? null : facts.model?.id
     if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
     if (model === null && input.providerModel != null) {
-      const message = 'A row for every model names none at the provider.'
+      const message = 'Leave the provider’s model out when model is null.'
       throw new AppError('invalid_request', { message, param: 'providerModel' })
     }
     if (model === null && !hasListing(input)) throw noList(input)

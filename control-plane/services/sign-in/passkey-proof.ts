@@ -158,7 +158,7 @@ async function useChallenge(
   )
   const nonce = Buffer.from(challenge, 'base64url').toString()
   const end = endOfNonce(ctx.settings.sessionSecret, challengeSubject(wanted, browser), nonce)
-  if (end === undefined) throw refused('The challenge was not issued to this browser for this.')
+  if (end === undefined) throw refused('The challenge was not issued to this browser for this purpose.')
   if (ctx.clock.now() > end) throw refused('The challenge is older than 5 minutes.')
   if (!(await insertUsedNonce(ctx.db, nonce, end))) throw refused('The challenge has been used.')
   return challenge

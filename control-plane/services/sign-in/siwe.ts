@@ -110,7 +110,8 @@ export async function proveWallet(
   const now = ctx.clock.now()
   if (now > nonceEnd) throw signInRefusal('The challenge is older than 5 minutes.')
   if (!(await insertUsedNonce(ctx.db, nonce, nonceEnd))) throw signInRefusal('The nonce has been used.')
-  if (purpose.isExact && fields.statement !== purpose.statement) throw signInRefusal('The statement is another one.')
+  if (purpose.isExact && fields.statement !== purpose.statement)
+    throw signInRefusal('The statement of the message is not the one for this purpose.')
   requireOurs(ctx.settings.origins, fields)
   requireTimely(fields, now)
   await requireSignature(ctx, { wallet, message, signature })
@@ -143,7 +144,7 @@ function readMessage(message: string): MessageFields {
   const { address, domain, uri, version, chainId, nonce, issuedAt, expirationTime } = siweMessage
   if (!address || !domain || !uri || !chainId || !nonce || !issuedAt)
     throw signInRefusal('The text is not a sign-in message.')
-  if (version !== '1') throw signInRefusal('The version is 1.')
+  if (version !== '1') throw signInRefusal('The version must be 1.')
   if (!expirationTime) throw signInRefusal('An expiration time is required.')
   const again = rebuild({ ...siweMessage, address, domain, uri, version, chainId, nonce, issuedAt })
   const lines = message.split('\n')
@@ -191,13 +192,13 @@ function requireOurs(origins: readonly string[], { domain, uri, scheme, chainId 
   if (scheme !== undefined && !ours.some(({ protocol }) => protocol === `${scheme}:`)) {
     throw signInRefusal('The scheme is not that of this service.')
   }
-  if (chainId !== CHAIN_ID) throw signInRefusal(`The chain id is ${CHAIN_ID}.`)
+  if (chainId !== CHAIN_ID) throw signInRefusal(`The chain id must be ${CHAIN_ID}.`)
 }
 
 function requireTimely({ issuedAt, expiresAt, notBefore }: MessageFields, now: number): void {
-  if (Math.abs(now - issuedAt) > MAX_SKEW_MS) throw signInRefusal('The message was issued within 5 minutes of now.')
+  if (Math.abs(now - issuedAt) > MAX_SKEW_MS) throw signInRefusal('The message must be issued within 5 minutes of now.')
   if (expiresAt <= issuedAt || expiresAt - issuedAt > MAX_LIFETIME_MS) {
-    throw signInRefusal('The expiration time is at most 10 minutes after the time of issue.')
+    throw signInRefusal('The expiration time must be at most 10 minutes after the time of issue.')
   }
   if (expiresAt <= now) throw signInRefusal('The message has expired.')
   if (notBefore !== undefined && notBefore > now) throw signInRefusal('The message is not valid yet.')

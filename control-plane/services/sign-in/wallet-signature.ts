@@ -33,7 +33,7 @@ export async function requireSignature(
   if (contractWallets === null) {
     const message = isPlain
       ? 'The message was not signed by its address. (Contract wallets cannot sign in here.)'
-      : 'A signature has 65 bytes: contract wallets cannot sign in here, for no chain can be asked.'
+      : 'A signature has 65 bytes: contract wallets cannot sign in here, because this market reads no chain.'
     throw new AppError('invalid_signature', { message })
   }
   const { isExceeded } = await limiter('chain-question', CHAIN_QUESTIONS_PER_MINUTE)

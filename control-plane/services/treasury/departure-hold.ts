@@ -11,15 +11,15 @@ import { findReason } from './lift-hold.ts'
 /** The reason why no money leaves after a restore of the ledger. */
 export const DepartureHoldSchema = z
   .object({
-    since: UnixMs.describe('Since when nothing leaves, in Unix milliseconds.'),
+    since: UnixMs.describe('The start of the hold, in Unix milliseconds.'),
     waitsFor: z
       .enum([...HOLD_WAITS, 'endpoint'])
       .describe(
-        'The journals of the data planes, the blocks of the chain, transfers that are in no books, an operator’s word on a treasury of before, or the endpoint of the chain.',
+        'The hold waits for the journals of the data planes, for blocks of the chain, for transfers that are in no books, for an operator’s word on a former treasury, or for the endpoint of the chain.',
       ),
     treasury: z.string().nullable().describe('The treasury whose blocks or transfers are awaited.'),
     block: Count.nullable().describe('The last block of the chain that was read and confirmed.'),
-    until: UnixMs.nullable().describe('The instant past which its blocks have to be read.'),
+    until: UnixMs.nullable().describe('The instant up to which blocks have to be read.'),
     open: z
       .array(z.string())
       .readonly()

@@ -28,7 +28,7 @@ const ActivityItemSchema = z
   })
   .meta({
     id: 'ActivityItem',
-    description: 'What one model cost a buyer on one UTC day, as OpenRouter’s activity has it.',
+    description: 'The cost of one model for a buyer on one UTC day, in the shape of OpenRouter’s activity.',
   })
 
 /** Sums the caller's calls by day, model and provider, newest first, for clients of OpenRouter. */

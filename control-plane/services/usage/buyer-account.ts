@@ -50,7 +50,9 @@ export type UsageStats = z.infer<typeof UsageStatsSchema>
 
 export const BuyerMeSchema = CreditBalanceSchema.extend({
   wallet: z.string().nullable().describe('Null until a wallet is linked.'),
-  balanceUsdc: MicroDigits.nullable().describe('What the wallet has on the chain, where the account pays from it.'),
+  balanceUsdc: MicroDigits.nullable().describe(
+    'The balance of the wallet on the chain. Null unless the account pays from the wallet.',
+  ),
   allowanceUsdc: MicroDigits.nullable().describe('The allowance of this market.'),
   settlementContract: z
     .string()

@@ -179,7 +179,7 @@ function figuresOf(sums: UsageSums): UsageFigures {
 export const UsageBucketSchema = UsageFiguresSchema.extend({
   bucket: UnixMs,
   group: z.string().nullable(),
-}).meta({ id: 'UsageBucket', description: 'What was used and paid in one part of a time, for one group.' })
+}).meta({ id: 'UsageBucket', description: 'The usage and the payments of one interval, for one group.' })
 export const UsageBucketsSchema = z.object({
   interval: z.enum(USAGE_INTERVALS),
   buckets: z.array(UsageBucketSchema).readonly(),
@@ -216,7 +216,9 @@ export const listUsageBuckets = defineOperation({
     }
     const rows = await sumUsageByTime(ctx.db, filter, { interval, group: groupBy, limit: MAX_BUCKETS + 1 })
     if (rows.length > MAX_BUCKETS) {
-      throw new AppError('invalid_request', { message: `An answer has at most ${MAX_BUCKETS} buckets: ask for less.` })
+      throw new AppError('invalid_request', {
+        message: `An answer has at most ${MAX_BUCKETS} buckets. Choose a shorter window or a longer interval.`,
+      })
     }
     return {
       interval,

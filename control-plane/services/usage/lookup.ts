@@ -268,7 +268,7 @@ async function lookupsOfTransaction(db: Database, account: AccountId, transactio
 /** The value of a member with two names. Throws `invalid_request` when both are given. */
 function oneOf<Value>([name, value]: Named<Value>, [olderName, older]: Named<Value>): Value | undefined {
   if (value !== undefined && older !== undefined) {
-    const message = `${olderName} is another name of ${name}: give one.`
+    const message = `${olderName} is another name of ${name}. Send only one of them.`
     throw new AppError('invalid_request', { message, param: olderName })
   }
   return value ?? older

@@ -14,7 +14,7 @@ export const StatementLineSchema = z
   .object({
     id: z.string(),
     kind: z.string(),
-    createdAt: UnixMs.describe('Unix milliseconds: when the call was admitted, and when any other line was made.'),
+    createdAt: UnixMs.describe('Unix milliseconds: the admission of a call, or the creation of any other line.'),
     amountMicro: WholeMicro,
     balanceMicro: WholeMicro.describe('The balance after this line, in micro-USD.'),
     daySumMicro: WholeMicro.describe('The sum of all lines of the same UTC day and the selected kind, in micro-USD.'),
@@ -25,7 +25,7 @@ export const StatementLineSchema = z
     keyId: z.string().nullable(),
     txHash: z.string().nullable(),
   })
-  .meta({ id: 'StatementLine', description: 'A line of an account’s statement, with the balance behind it.' })
+  .meta({ id: 'StatementLine', description: 'A line of an account’s statement, with the balance after it.' })
 export const StatementPageSchema = signedPageSchema(StatementLineSchema)
 export type StatementPage = z.infer<typeof StatementPageSchema>
 

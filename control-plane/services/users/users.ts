@@ -82,7 +82,7 @@ const ManagementKeyInput = z
     expiresAt: Instant.nullish(),
   })
   .refine(({ scope, organization }) => (scope === 'org') === (organization != null), {
-    message: 'A key of the scope org names its organization, and no other does.',
+    message: 'A key of the scope org must name its organization. Any other key must not.',
     path: ['organization'],
   })
 

@@ -251,7 +251,7 @@ function reasons({ target }: ModelPlan): boolean {
   return target.model.features.includes('reasoning')
 }
 
-/** The figures with the reasoning tokens that only their total counts. */
+/** Adds reasoning tokens that only the provider's total includes to the figures of output and reasoning. */
 function withThoughts(plan: ModelPlan, reported: ReportedUsage): ReportedUsage {
   const { outputTokens = 0, reasoningTokens = 0, unnamedTokens = 0 } = reported
   if (unnamedTokens === 0 || !reasons(plan)) return reported

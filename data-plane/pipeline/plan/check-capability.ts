@@ -67,8 +67,8 @@ function checkCompletions({ model }: ModelTarget, demand: ModelDemand): void {
   if (member === undefined || model.endpoints.includes('completions') || !model.endpoints.includes('chat')) return
   throw new AppError('model_capability_unsupported', {
     message:
-      `${model.id} is a chat model. On /v1/completions its prompts are put to it in chat, ` +
-      `which has nothing for what ${member} asks for here.`,
+      `${model.id} is a chat model. On /v1/completions its prompts are sent as chats, ` +
+      `and a chat has no parameter for ${member}.`,
     param: member,
     detail: { capability: 'completions' },
   })
@@ -93,7 +93,7 @@ function checkFormat({ model }: ModelTarget, { needs }: ModelDemand): void {
 function checkPictures({ model }: ModelTarget, { needs }: ModelDemand): void {
   if (needs.streamedPictures === true && !streamsImages(model)) {
     throw new AppError('model_capability_unsupported', {
-      message: `${model.id} sends its pictures whole. Ask without stream.`,
+      message: `${model.id} does not stream pictures. Leave stream out.`,
       param: 'stream',
       detail: { capability: 'image_streaming' },
     })

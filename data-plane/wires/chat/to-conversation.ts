@@ -313,7 +313,7 @@ function readReasoning(body: Json): ReasoningWish | undefined {
   const maxTokens = reasoning['max_tokens']
   const isEnabled = flagOf(reasoning['enabled'])
   if (effort === undefined && typeof maxTokens !== 'number' && isEnabled === undefined) return undefined
-  // The object asks for visible reasoning, unless it says otherwise. The effort alone does not.
+  // The `reasoning` object asks for visible reasoning, unless it says otherwise. An effort alone does not ask for it.
   const isShown = isRecord(body['reasoning']) && reasoning['exclude'] !== true && isEnabled !== false
   return {
     ...(isShown && { summary: wordOf(reasoning['summary']) ?? 'auto' }),

@@ -56,7 +56,7 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
   }
   const grammar = {
     takeFrame: (event: JsonObject) => takeEvent(state, event),
-    // Nothing that counts follows it, but it is no end: only the whole image is.
+    // No content follows this mark, but it does not end the answer. Only the event of the whole image does.
     takeDoneMark: () => false,
     takeStop: () => false,
   }

@@ -101,7 +101,7 @@ function sourceOf(url: string): DataSource | UrlSource {
   return readDataUrl(url) ?? { kind: 'url', url }
 }
 
-/** Data with its type in front, or bare, which only documents may be. */
+/** Data with its type in front, or bare. Bare data is that of a document. */
 function inlined(data: string): DataSource {
   return readDataUrl(data) ?? { kind: 'data', mediaType: 'application/pdf', data }
 }

@@ -36,7 +36,7 @@ export function streamedTranscript(plan: ModelPlan): Decoder {
   }
   const frames = frameReader(state, {
     takeFrame: (event) => takeEvent(state, event),
-    // Nothing that counts follows it, but it is no end: only the last event is.
+    // No content follows this mark, but it does not end the answer. Only the last event does.
     takeDoneMark: () => false,
     takeStop: () => false,
   })

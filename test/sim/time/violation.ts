@@ -1,4 +1,4 @@
-/** A broken promise, with the facts of the breach. */
+/** A violated invariant, with the facts. */
 export function violation(invariant: string, facts: string): Error {
   return Object.assign(new Error(`${invariant}: ${facts}`), { name: 'Violation', invariant })
 }

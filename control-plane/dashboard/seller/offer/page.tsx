@@ -88,7 +88,7 @@ function OfferScreen() {
   )
 }
 
-/** Reads the screen again once the market tells something new of the offer: a call has used up some of its cap. */
+/** Reads the screen again after each live update of the offer, for example after a call has used up some of its cap. */
 function useReadOnNews(news: object | undefined, read: () => unknown): void {
   const told = useRef<string>(undefined)
   const text = news === undefined ? undefined : JSON.stringify(news)
@@ -185,9 +185,14 @@ function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
       label: 'Outranked',
       calls: outranked,
       tone: 'warn' as const,
-      about: 'another stood in front: a larger discount gets them',
+      about: 'won by another offer: a larger discount wins them',
     },
-    { label: 'Failed over', calls: failedOver, tone: 'bad' as const, about: 'asked in vain, and then another' },
+    {
+      label: 'Failed over',
+      calls: failedOver,
+      tone: 'bad' as const,
+      about: 'your offer failed, and another served the call',
+    },
     ...excluded.map(({ reason, calls }) => ({
       label: 'Could not serve',
       calls,

@@ -23,7 +23,7 @@ type Line = keyof Pick<
   | 'request'
 >
 
-/** Prices from an instant on, in Unix milliseconds. The first prices of a model have applied since ever. */
+/** Prices from an instant on, in Unix milliseconds. The first prices of a model have no beginning. */
 export type DatedPricing = { readonly from: number | null; readonly pricing: Pricing }
 
 /** Our price line for each key of the package, and the power of ten of its unit. */

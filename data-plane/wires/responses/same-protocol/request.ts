@@ -12,8 +12,8 @@ import { passedItems } from './passed-items.ts'
 import { isChoiceAmong, passedTools } from './passed-tools.ts'
 
 /**
- * Members that are forwarded unchanged, each under the name by which a model may list it; others are not requested by
- * anybody.
+ * Members that are forwarded unchanged, each with the name by which a model may list it. The name is empty for a member
+ * that no model lists.
  */
 const PASSED: ReadonlyMap<string, string> = new Map([
   ['input', ''],

@@ -7,7 +7,7 @@ const ALARM_AGE = `interval '1 hour'`
 export const ALLOWANCE_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
-    looked: 'what was advanced for wallets is out, was taken back, or is owed',
+    looked: 'credit advanced to wallets is unspent, taken back or owed',
     wrong: `select a.id || ' advanced ' || -a.balance || ' to nobody' as wrong from account a
         where a.kind = 'wallet_advance' and not exists (select 1 from allowance_line l where l.advance = a.id)
       union all select t.id || ' (' || t.kind || ') moves ' || e.amount || ' of ' || l.advance || ', and ' || l.account || ' has '
@@ -35,7 +35,7 @@ export const ALLOWANCE_RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I17',
-    looked: 'each draw from a wallet is at its end, failed with a reason, or young',
+    looked: 'each draw from a wallet has ended, failed with a reason, or is less than an hour old',
     wrong: `select id || ' has been ' || state || ' since ' || planned_at as wrong from allowance_draw
         where state in ('planned', 'approved') and changed_at < now() - ${ALARM_AGE}
           and not exists (select 1 from payout_hold where cleared_at is null)

@@ -23,7 +23,7 @@ export function checkGate(evidence: Evidence): Finding[] {
   const { gate, journals } = evidence
   const captures = journals.flatMap((folder) => folder.captures)
   return [
-    findingOf('I5', `${gate.accounts.size} accounts hold what their calls hold`, wrongCounters(gate)),
+    findingOf('I5', `${gate.accounts.size} accounts hold the sum of their calls`, wrongCounters(gate)),
     findingOf('I6', `${gate.holds.length} holds are in one state each`, wrongStates(evidence)),
     findingOf('I12', `${captures.length} captures of ${journals.length} journals are kept`, lostCaptures(evidence)),
     findingOf('I13', 'holds and look-ups show the amount that was booked', wrongAmounts(evidence)),

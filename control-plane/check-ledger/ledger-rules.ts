@@ -98,13 +98,13 @@ const RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I8',
-    looked: 'seller and fee share each charge exactly',
+    looked: "the seller's share and the fee add up to each charge",
     wrong: `select rid || ': ' || charge || ' split into ' || seller_net || ' and ' || fee as wrong
       from every_settlement where seller_net + fee <> charge or seller_net <> div(charge::numeric * (10000 - fee_bps), 10000)`,
   },
   {
     id: 'I9',
-    looked: 'all accounts together come to zero, the outside ones included',
+    looked: 'all accounts sum to zero, those outside included',
     wrong: `with summed as (
         select a.id, a.kind, coalesce(sum(e.amount), 0) as total
         from account a left join every_ledger_entry e on e.account = a.id where a.is_summed group by a.id, a.kind)
@@ -119,7 +119,7 @@ const RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I11',
-    looked: 'what failed, or answered nothing, cost nothing',
+    looked: 'calls that failed or answered nothing cost nothing',
     wrong: `select rid || ': ' || outcome || ' with a charge of ' || charge as wrong
       from every_settlement where charge > 0 and (outcome = 'failed' or (endpoint in ('chat', 'completions')
         and output_tokens + reasoning_tokens + audio_output_tokens = 0))`,
@@ -157,7 +157,7 @@ const RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I24',
-    looked: 'the shortfall holds only what was traced to a named fault, to the last micro-dollar',
+    looked: 'the shortfall holds only amounts with a recorded cause, to the micro-USD',
     wrong: `with taken as (
         select e.tx, e.amount, t.kind from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
         where e.account = 'acc_platform_shortfall')

@@ -26,7 +26,7 @@ const IS_ANYBODYS = `nonce like '0x%'`
 export const PAYMENT_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
-    looked: 'what came from wallets is what their payments took',
+    looked: 'the money that came from wallets is the sum of their payments',
     wrong: `select 'the outside gave ' || given || ' for payments, which took ' || taken as wrong from (
         select
           (select coalesce(-sum(e.amount), 0) from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
@@ -57,7 +57,7 @@ export const PAYMENT_RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I17',
-    looked: 'each payment by wallet is booked once with its call, written off with a reason, or young',
+    looked: 'each payment by wallet is booked once with its call, written off with a reason, or less than an hour old',
     wrong: `with booked as (
         select p.rid, p.state, p.booked_at, coalesce(p.came, 0) as came, ${MISSING} as missing, books.*,
           (select coalesce(-sum(e.amount), 0) from every_ledger_entry e

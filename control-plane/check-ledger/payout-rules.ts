@@ -7,7 +7,7 @@ const ALARM_AGE = `interval '1 hour'`
 export const PAYOUT_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
-    looked: 'what went out to sellers is what their payouts paid',
+    looked: 'the money that went to sellers is the sum of their payouts',
     wrong: `select 'payouts took ' || taken || ' out of the books and paid ' || paid as wrong from (
         select
           (select coalesce(sum(e.amount), 0) from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
@@ -59,7 +59,7 @@ export const PAYOUT_RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I17',
-    looked: 'each transfer out of the treasury is at its end, held with a reason, or young',
+    looked: 'each transfer out of the treasury has ended, is held with a reason, or is less than an hour old',
     wrong: `select id || ' is held without a reason' as wrong from treasury_transfer where state = 'held' and reason is null
       union all select id || ' is returned without a reason' from treasury_transfer
         where state = 'returned' and reason is null

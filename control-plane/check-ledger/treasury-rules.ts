@@ -7,7 +7,7 @@ const ALARM_AGE = `interval '1 hour'`
 export const TREASURY_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',
-    looked: 'what was deposited is what transfers brought',
+    looked: 'the deposits are the sum of the transfers that brought them',
     wrong: `select 'transfers brought ' || brought || ' of deposits, the books took ' || taken as wrong from (
         select
           (select coalesce(sum(amount), 0) from treasury_move where kind = 'deposit') as brought,
@@ -28,7 +28,7 @@ export const TREASURY_RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I16',
-    looked: 'each transfer is credited once, to the account of its deposit, and none is a payment too',
+    looked: 'each transfer is credited once, to the account of its deposit, and none is a payment as well',
     wrong: `with credited as (
         select m.tx_hash, m.place, m.amount, m.ref, d.account, d.state, d.amount as deposited,
           coalesce((select sum(e.amount) from ledger_key k join every_ledger_entry e on e.tx = k.tx
@@ -47,7 +47,8 @@ export const TREASURY_RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I17',
-    looked: 'each transfer of the treasury is known for what it is, waits for a person with a reason, or is young',
+    looked:
+      'each transfer of the treasury has a verdict, waits for a person with a reason, or is less than an hour old',
     // An unnamed arrival moves no money of the books. The reconciliation names it.
     wrong: `select tx_hash || ' ' || place || ' has not been looked at since ' || seen_at as wrong from treasury_move
         where kind = 'new' and direction = 'out' and changed_at < now() - ${ALARM_AGE}

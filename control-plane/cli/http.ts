@@ -33,13 +33,13 @@ export async function callJson(call: Call): Promise<unknown> {
 /** An answer as it came, whatever its status. */
 export type RawAnswer = { readonly status: number; readonly headers: Headers; readonly body: string }
 
-/** Calls the service and answers what it said, for statuses that are no failure. */
+/** Calls the service and returns its answer, for statuses that are no failure. */
 export async function callRaw(call: Call): Promise<RawAnswer> {
   const answer = await send(call, AbortSignal.timeout(ANSWER_MS))
   return { status: answer.status, headers: answer.headers, body: await readText(answer) }
 }
 
-/** The failure that an answer tells of. */
+/** The failure that an answer reports. */
 export function failureOf({ status, headers, body }: RawAnswer): CommandFailure {
   return refusalOf(new Response(null, { status, headers }), body)
 }

@@ -15,7 +15,7 @@ export type OutputBlock =
 
 /** A command's answer, for programs and for people. */
 export type CommandOutput = {
-  /** The value that `--json` prints. Undefined when everything was printed on the way. */
+  /** The value that `--json` prints. Undefined when the command has printed everything already. */
   readonly json: unknown
   readonly blocks: readonly OutputBlock[]
   /** The exit, when the run did not go well. */

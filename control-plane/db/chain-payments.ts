@@ -115,7 +115,7 @@ export type PaymentChange = Partial<
     ChainPayment,
     'state' | 'due' | 'charge' | 'came' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'
   > & {
-    /** Null marks the payment for another booking. */
+    /** Null, so that the payment is booked again. */
     readonly bookedAt: null
   }
 >

@@ -76,7 +76,7 @@ function refuseChanged(ran: ReadonlyMap<string, string>, files: readonly Migrati
   const present = new Map(files.map((file) => [file.name, file.checksum]))
   if (ran.has(BEFORE_BASELINE) && !present.has(BEFORE_BASELINE)) {
     throw new Error(
-      'this database is of before the baseline: other files made its schema, and nothing can bring it to the present one. ' +
+      'this database is from before the baseline: other files made its schema, which cannot be migrated to the present one. ' +
         'Begin with an empty database: `npm start -- --reset`, or another DATABASE_URL',
     )
   }

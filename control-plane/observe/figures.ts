@@ -38,17 +38,27 @@ export function mountFigures(registry: Registry, { db, pool, desk, clocks, untru
 
   const missing = 'Proxies that pass requests on and are missing in TRUSTED_PROXIES'
   gauge('control_untrusted_proxies', missing, [], (to) => to.set(untrustedProxies.count()))
-  gauge('control_db_connections', 'Connections to Postgres; waiting is callers without one', ['state'], (to) => {
-    for (const [state, count] of Object.entries(pool())) to.set({ state }, count)
-  })
+  gauge(
+    'control_db_connections',
+    'Connections to Postgres; waiting counts callers without a connection',
+    ['state'],
+    (to) => {
+      for (const [state, count] of Object.entries(pool())) to.set({ state }, count)
+    },
+  )
   gauge('control_outbox_rows', 'Changes that the gate or the key store has not heard of', ['outbox'], async (to) => {
     for (const { outbox, rows } of (await outboxes()) ?? []) to.set({ outbox }, rows)
   })
-  gauge('control_outbox_age_seconds', 'Age of the oldest of them, 0 for none', ['outbox'], async (to) => {
-    for (const { outbox, ageSeconds } of (await outboxes()) ?? []) {
-      if (ageSeconds !== null) to.set({ outbox }, ageSeconds)
-    }
-  })
+  gauge(
+    'control_outbox_age_seconds',
+    'Age of the oldest change that the gate or the key store has not heard of, 0 for none',
+    ['outbox'],
+    async (to) => {
+      for (const { outbox, ageSeconds } of (await outboxes()) ?? []) {
+        if (ageSeconds !== null) to.set({ outbox }, ageSeconds)
+      }
+    },
+  )
   gauge('control_queue_jobs', 'Jobs by queue and state', ['queue', 'state'], async (to) => {
     for (const { queue, ...states } of (await jobs()) ?? []) {
       for (const [state, count] of Object.entries(states)) to.set({ queue, state }, count)

@@ -13,22 +13,32 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
     new Gauge({ name, help, labelNames: [...labelNames], registers })
   const breach = gauge('money_invariant_breach', 'Invariant: 0 holds, 1 is broken, -1 has nothing to check', ['id'])
   const checkedAt = gauge('money_invariants_checked_at_seconds', 'Unix time of the last whole check')
-  const found = gauge('money_findings', 'What the last comparison found to differ', ['kind'])
-  const drift = gauge('money_drift_percent', 'What a provider bills above its list cost, percent', [
+  const found = gauge('money_findings', 'Differences that the last comparison found', ['kind'])
+  const drift = gauge('money_drift_percent', "Percent by which a provider's bills exceed the list cost", [
     'provider',
     'source',
   ])
-  const waiting = gauge('money_waiting', 'What waits for a person or a sweep', ['what'])
-  const shortfall = gauge('money_shortfall_micro_usd', 'What the platform could not collect, micro-USD')
-  const gas = gauge('money_gas_eth', 'What the settlement key has for gas, in ETH')
-  const treasury = gauge('money_treasury_micro_usd', 'The treasury: its balance, and the floor of an alarm', ['what'])
-  const treasuryGas = gauge('money_treasury_gas_eth', 'What the treasury has for gas, in ETH')
-  const transfers = gauge('money_transfers_open', 'Payouts and sweeps that are not at their end', ['state'])
-  const transferred = gauge('money_transfers_open_micro_usd', 'What they come to, micro-USD', ['state'])
-  const oldest = gauge('money_transfers_oldest_seconds', 'Unix time of the oldest of them', ['state'])
+  const waiting = gauge('money_waiting', 'Records that wait for a person or a sweep', ['what'])
+  const shortfall = gauge('money_shortfall_micro_usd', 'Charges that the platform could not collect, micro-USD')
+  const gas = gauge('money_gas_eth', 'Balance of the settlement key for gas, in ETH')
+  const treasury = gauge(
+    'money_treasury_micro_usd',
+    'Balance of the treasury, and the floor below which an alarm asks for a refill',
+    ['what'],
+  )
+  const treasuryGas = gauge('money_treasury_gas_eth', 'Balance of the treasury for gas, in ETH')
+  const transfers = gauge('money_transfers_open', 'Payouts and sweeps that have not ended', ['state'])
+  const transferred = gauge(
+    'money_transfers_open_micro_usd',
+    'Sum of payouts and sweeps that have not ended, micro-USD',
+    ['state'],
+  )
+  const oldest = gauge('money_transfers_oldest_seconds', 'Unix time of the oldest payout or sweep that has not ended', [
+    'state',
+  ])
   const swept = new Counter({
     name: 'money_swept_total',
-    help: 'What sweepers had to finish for somebody else',
+    help: 'Records of dead processes that sweepers finished',
     labelNames: ['what'],
     registers,
   })

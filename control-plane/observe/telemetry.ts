@@ -86,7 +86,7 @@ function createMeters(registry: Registry) {
       'field',
       'outcome',
     ]),
-    posted: counter('control_posted_events_total', 'Usage events that were posted, by what became of them', ['result']),
+    posted: counter('control_posted_events_total', 'Usage events of postings, by their result', ['result']),
     postingSeconds: histogram('control_posting_duration_seconds', 'Time of posting a batch', [], FAST_BUCKETS),
     lag: histogram('control_posting_lag_seconds', 'From the end of a call to its posting', [], SLOW_BUCKETS),
     turns: counter('control_worker_turns_total', 'Turns of workers', ['worker', 'outcome']),

@@ -35,7 +35,8 @@ function admitBuyer(actor: Actor): BuyerActor {
  */
 export function requireUnbounded(actor: BuyerActor): BuyerActor {
   if (!actor.isBounded) return actor
-  const message = 'A key with a cap or a list of models changes nothing of the account: use one without, or the wallet.'
+  const message =
+    'A key with a cap or a list of models cannot change the account. Use a key without limits, or sign in with the wallet.'
   throw new AppError('forbidden', { message, detail: { key_id: actor.keyId } })
 }
 

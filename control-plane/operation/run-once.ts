@@ -79,7 +79,7 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   }
   const store = (value: unknown) =>
     finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(value) }).catch(
-      // The work is done and its answer stays. Only a repeat of the key within the lease has to wait.
+      // The work is done and its answer stays. Only a request that repeats the key within the lease has to wait.
       (error: unknown) =>
         ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
     )

@@ -5,9 +5,9 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** At the limit of concurrent polls, one provider gets polls about 64 jobs a second. */
+/** At the limit of concurrent polls, one provider is polled about 64 times a second. */
 const EVERY_MS = 0.5 * SECOND
-/** A younger mark is lost with Redis, unless the process that made it lives on. */
+/** A younger mark is lost with Redis, unless the process that made it still runs. */
 const KEEP_EVERY_MS = 1 * SECOND
 /**
  * Buyers are refused until records exist again, so they must not wait long for a dead worker. Two workers whose turns

@@ -30,7 +30,8 @@ export function startTakeDeposits(plane: WorkerPlane): RunningWorker {
 }
 
 /**
- * Gives money of unknown wallets to those that have signed in since, and shows the transfers that wait for a person.
+ * Credits money of unknown wallets to wallets that have signed in since, and shows the transfers that wait for a
+ * person.
  */
 export function startWatchMoves(plane: WorkerPlane): RunningWorker {
   return repeat(plane, { name: 'watch-moves', everyMs: WATCH_EVERY_MS, run: () => watchMoves(plane) })

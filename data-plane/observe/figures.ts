@@ -109,13 +109,13 @@ function mountTraffic(to: Figures, sources: FigureSources): void {
   )
   to.counters(
     'market_admission_refusals_total',
-    'Requests that were not taken on, by what was too much',
+    'Requests refused for lack of capacity, by the exceeded limit',
     'source',
     admission.refusals,
   )
   to.gauge('market_large_answer_bytes', 'Bytes of large answers in memory', () => answers().bytes)
-  to.gauge('market_large_answers_waiting', 'Large answers that wait for room', () => answers().waiting)
-  const noRoom = 'Calls for pictures that were refused for want of room'
+  to.gauge('market_large_answers_waiting', 'Large answers that wait for memory', () => answers().waiting)
+  const noRoom = 'Calls for pictures that were refused for lack of memory'
   to.counter('market_large_answer_refusals_total', noRoom, () => answers().refused)
   to.counters('market_rate_refusals_total', 'Calls refused by a limit of their key', 'limit', () => [
     ['rate', rates().overRate],
@@ -136,15 +136,10 @@ function mountTraffic(to: Figures, sources: FigureSources): void {
 
 function mountMarket(to: Figures, { offers, snapshot, health }: FigureSources): void {
   to.gauge('market_offers', 'Offers in memory', offers)
-  to.gauges(
-    'market_offers_unwell',
-    'Offers with something against them, and those of them that are backed off',
-    'state',
-    () => [
-      ['suspect', health().suspect],
-      ['backed_off', health().backedOff],
-    ],
-  )
+  to.gauges('market_offers_unwell', 'Offers with a recorded failure, and offers that are backed off', 'state', () => [
+    ['suspect', health().suspect],
+    ['backed_off', health().backedOff],
+  ])
   to.gauge(
     'market_snapshot_age_seconds',
     'Time since Redis was last asked for news of the snapshot, -1 before the first answer',
@@ -173,15 +168,23 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
     'Captures and releases without an answer of Redis',
     () => funds.pending().unsettled,
   )
-  to.counter('market_events_left_to_sweeper_total', 'Usage events that were not queued', () => droppedEvents().usage)
+  to.counter(
+    'market_events_left_to_sweeper_total',
+    'Usage events that could not be queued',
+    () => droppedEvents().usage,
+  )
   const help = 'Health events of offers that were not queued'
   to.counter('market_health_events_lost_total', help, () => droppedEvents().health)
   to.gauge('market_journal_writable', '1 while the journal takes records', () => Number(journal.isWritable()))
   to.counter('market_journal_written_bytes_total', 'Bytes written to the journal', () => journal.figures().writtenBytes)
-  to.gauge('market_journal_unsafe_bytes', 'Bytes not known to be on the disk', () => journal.figures().unsafeBytes)
+  to.gauge(
+    'market_journal_unsafe_bytes',
+    'Journal bytes that may not be on the disk yet',
+    () => journal.figures().unsafeBytes,
+  )
   to.gauge(
     'market_journal_lag_seconds',
-    'How long the oldest of them may have waited, 0 while all is safe',
+    'Longest time that journal bytes may have waited for the disk, 0 while all are safe',
     () => journal.figures().unsafeForMs / SECOND,
   )
   to.gauge('market_journal_unposted_captures', 'Captures not known to be posted', journal.unpostedCount)
@@ -189,7 +192,11 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
 }
 
 function mountArtifacts(to: Figures, { artifacts, copies }: FigureSources): void {
-  to.gauge('market_artifact_bytes', 'Bytes of media files, with those being written', () => artifacts().bytes)
+  to.gauge(
+    'market_artifact_bytes',
+    'Bytes of media files, including files that are being written',
+    () => artifacts().bytes,
+  )
   to.gauge('market_artifact_files', 'Media files that are kept', () => artifacts().files)
   to.gauge('market_artifact_downloads_open', 'Downloads of media files under way', () => artifacts().open)
   to.counter('market_artifact_downloads_total', 'Downloads of media files', () => artifacts().downloads)

@@ -36,7 +36,7 @@ export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'h
   /** Counts the content of a JSON answer or of one event. Undefined where usage is never estimated. */
   readonly content: Rule | undefined
   readonly estimated: UnitRules
-  /** True when a report stands in the answer's body and not in its head alone. */
+  /** True when a report is in the body of the answer, and not in its head alone. */
   readonly isReportedInBody: boolean
   readonly state: StateRule | undefined
   readonly jobAt: Rule | undefined

@@ -180,7 +180,7 @@ describe('a lender at the command line', () => {
     expect([unconfirmed.code, unconfirmed.err]).toEqual([2, expect.stringContaining('--yes')])
     const answers = ['Is that all right?', 'with your account?'].map((when) => ({ when, type: 'y\n' }))
     const lent = await runInTerminal(asked, { env, answers })
-    expect([lent.code, lent.out]).toEqual([0, expect.stringContaining('It is lent.')])
+    expect([lent.code, lent.out]).toEqual([0, expect.stringContaining('The key is lent.')])
     expect(lent.out + lent.err).not.toContain('sk-good-command-line')
     const { items } = await json(z.looseObject({ items: z.array(Lent) }), 'lent', 'list')
     const id = items[0]?.id ?? ''

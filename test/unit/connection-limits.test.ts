@@ -40,7 +40,7 @@ describe('connections of one address', () => {
     made.on('connection', () => accepted++)
     const port = await listen(made)
     const first = [dial(port), dial(port), dial(port)]
-    await until('three stand', 2_000, () => accepted === 3)
+    await until('three connections are open', 2_000, () => accepted === 3)
     const refused = dial(port)
     await until('the fourth connection is closed', 2_000, () => refused.destroyed)
     expect(first.some((socket) => socket.destroyed)).toBe(false)
@@ -80,7 +80,7 @@ describe('[F45] a body that arrives too slowly', () => {
     slow.write(`${head('/slow')}x`)
     steady.resume()
     steady.write(`${head('/steady')}${'x'.repeat(8_000)}`)
-    await until('both have begun', 2_000, () => begun === 2 && (read.get('/steady') ?? 0) >= 8_000)
+    await until('both bodies have begun', 2_000, () => begun === 2 && (read.get('/steady') ?? 0) >= 8_000)
     await pass(4_000)
     expect(slow.destroyed).toBe(false)
     await pass(2_000)

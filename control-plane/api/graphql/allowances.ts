@@ -10,7 +10,8 @@ import { objectOf } from './objects.ts'
 import { fieldOf } from './operation-fields.ts'
 
 const Draw = objectOf('AllowanceDraw', DrawViewSchema, {
-  description: 'USDC that is taken from the wallet of an account for what it spent. Micro-USD as plain digits.',
+  description:
+    'A draw of USDC from the wallet of an account, for advanced credit that it spent. Micro-USD as plain digits.',
   authScopes: { buyer: true },
   types: { status: 'AllowanceDrawStatus' },
 })

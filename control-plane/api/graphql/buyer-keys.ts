@@ -17,7 +17,7 @@ const RotatedApiKey = builder.objectRef<RotatedKey>('RotatedApiKey').implement({
 })
 
 const UpdateBuyerKeyInput = inputOf('UpdateBuyerKeyInput', updateBuyerKey.input, {
-  description: 'What is left out stays, null takes a limit away.',
+  description: 'A limit that you leave out stays; null removes a limit.',
   ints: ['minDiscountPct', 'rateLimitRpm'],
 })
 

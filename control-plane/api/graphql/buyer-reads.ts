@@ -24,7 +24,7 @@ const UsageCall = objectOf('UsageCall', UsageItemSchema, {
 })
 
 const Bucket = objectOf('UsageBucket', UsageBucketSchema, {
-  description: 'Calls of one UTC hour, day or month, by one more thing where that was asked for.',
+  description: 'Calls of one UTC hour, day or month, and of one group if the query names a grouping.',
 })
 
 const SavingsInBucket = objectOf('SavingsBucket', SavingsSchema.shape.buckets.unwrap().element, {
@@ -32,21 +32,21 @@ const SavingsInBucket = objectOf('SavingsBucket', SavingsSchema.shape.buckets.un
 })
 
 const Savings = objectOf('Savings', SavingsSchema, {
-  description: 'Spending beside the reference prices, in whole micro-USD.',
+  description: 'Spending, compared with the reference prices, in whole micro-USD.',
   types: { byModel: 'SavingsOfModel', buckets: SavingsInBucket },
   costs: { byModel: LIST_COST, buckets: LIST_COST },
 })
 
 const Percentiles = objectOf('Percentiles', PercentilesSchema, {
-  description: 'Milliseconds that half, and that nineteen of twenty calls did not pass.',
+  description: 'The median and the 95th percentile, in milliseconds.',
   ints: ['p50', 'p95'],
 })
 
 const Latency = objectOf('Latency', LatencySchema, {
-  description: 'How long the newest successful calls of a period took, at most 20,000 of them.',
+  description: 'The duration of the newest successful calls of a period, at most 20,000.',
   ints: ['calls', 'timed'],
   types: { ttftMs: Percentiles, durationMs: Percentiles },
-  descriptions: { timed: 'Streamed calls: only they have a time to the first token.' },
+  descriptions: { timed: 'The number of streamed calls. Only these have a time to the first token.' },
 })
 
 const Line = objectOf('StatementLine', StatementLineSchema, {
@@ -54,11 +54,11 @@ const Line = objectOf('StatementLine', StatementLineSchema, {
 })
 
 const Link = objectOf('ExportLink', ExportLinkSchema, {
-  description: 'Where a file can be had without a key, and until when.',
+  description: 'A link to a file that opens without a key, and the end of the link.',
 })
 
 const UsageWindow = inputOf('UsageWindow', z.strictObject(WindowFields), {
-  description: 'A period that ends now, or ends of a window in Unix milliseconds.',
+  description: 'A period that ends now, or the bounds of a window in Unix milliseconds.',
   isOptional: true,
 })
 

@@ -5,18 +5,20 @@ import { objectOf } from './objects.ts'
 import { fieldOf } from './operation-fields.ts'
 
 const Cap = objectOf('Cap', CapViewSchema, {
-  description: 'A cap in the UTC day or month that counts now. Micro-USD as plain digits, instants Unix milliseconds.',
-  descriptions: { runsOutAt: 'When it is used up at the pace of this period so far; null when it lasts.' },
+  description: 'A cap in the present UTC day or month. Micro-USD as plain digits, instants Unix milliseconds.',
+  descriptions: {
+    runsOutAt: 'The time at which the cap is used up, at the pace of this period so far. Null when the cap lasts.',
+  },
 })
 
 const OfKey = objectOf('KeyCaps', KeyCapsSchema, {
-  description: 'The bounds of a key, and which of its caps, or of the balance, has least left.',
+  description: 'The limits of a key, and the limit with the least left: one of the caps, or the balance.',
   ints: ['rateLimitRpm'],
   types: { daily: Cap, monthly: Cap, binds: 'BindingCap' },
 })
 
 const Caps = objectOf('Caps', CapsSchema, {
-  description: 'What bounds spending now: the balance, and the caps of each key that may spend.',
+  description: 'The limits of spending now: the balance, and the caps of each key that may spend.',
   authScopes: { buyer: true },
   types: { keys: OfKey },
   costs: { keys: { field: 1, multiplier: MAX_ACTIVE_KEYS } },

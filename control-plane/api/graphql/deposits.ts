@@ -19,13 +19,13 @@ import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Deposit = objectOf('Deposit', DepositViewSchema, {
-  description: 'USDC that came to an account, or is to come. The amount is micro-USD as plain digits.',
+  description: 'A deposit of USDC to an account, received or expected. The amount is micro-USD as plain digits.',
   authScopes: { buyer: true },
   types: { status: 'DepositState', method: 'DepositMethod' },
 })
 
 const Way = objectOf('DepositWay', DepositWaySchema, {
-  description: 'How an account is funded.',
+  description: 'The ways to fund an account.',
   authScopes: { buyer: true },
   ints: ['chainId', 'confirmations'],
   types: { deposit: Deposit },
@@ -48,7 +48,7 @@ const Move = objectOf('TreasuryMove', MoveViewSchema, {
   types: { kind: Kind },
 })
 const Stray = objectOf('StrayToken', StrayTokenSchema, {
-  description: 'A token that is not ours and was sent to the treasury all the same.',
+  description: 'A transfer to the treasury of a token that the market does not take.',
   authScopes: { operator: true },
 })
 

@@ -30,8 +30,8 @@ const MAX_QUERY_MS = 10 * SECOND
 
 /** The status for a subscription without an event stream. */
 const NOT_ACCEPTABLE = 406
-const BY_POST_ALONE = new AppError('method_not_allowed', { message: 'A mutation is sent by POST.' })
-const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription accepts text/event-stream.' })
+const BY_POST_ALONE = new AppError('method_not_allowed', { message: 'A mutation must be sent by POST.' })
+const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription must accept text/event-stream.' })
 
 /** The page sends everything by POST, because a document may be longer than a URL. */
 const GRAPHIQL = { title: 'Surplus', defaultQuery: READY_QUERIES, method: 'POST' } as const

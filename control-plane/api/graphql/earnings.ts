@@ -58,11 +58,11 @@ const Earnings = objectOf('Earnings', EarningsSchema, {
 })
 
 const Link = objectOf('SalesExport', ExportLinkSchema, {
-  description: 'An absolute URL that opens without a key, and until when in Unix milliseconds.',
+  description: 'An absolute URL that opens without a key, and its end in Unix milliseconds.',
 })
 
 const Recipient = objectOf('PayoutRecipient', PayoutRecipientSchema, {
-  description: 'What a seller has at one address. Amounts are micro-USD as plain digits.',
+  description: 'The money of a seller for one address. Amounts are micro-USD as plain digits.',
 })
 
 const Status = builder.enumType('PayoutStatus', { values: PAYOUT_STATUSES })

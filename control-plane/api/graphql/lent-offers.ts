@@ -31,7 +31,7 @@ const Status = builder.enumType('KeyOfferStatus', { values: LentOfferViewSchema.
 const SettableStatus = builder.enumType('SettableKeyOfferStatus', { values: ['active', 'paused'] as const })
 
 const LentOffer = objectOf('KeyOffer', LentOfferViewSchema, {
-  description: 'A lent provider key, of which nothing is shown.',
+  description: 'A lent provider key, without the key itself.',
   authScopes: { seller: true },
   ints: ['consecutiveFailures', 'ratePerMinute', 'buyerSharePct'],
   types: { status: Status, traits: KeyTrait },
@@ -50,7 +50,7 @@ const Probe = builder.objectRef<KeyProbeView>('KeyProbe').implement({
 const { daily, byOffer, refusedDemand } = SellerAnalyticsSchema.shape
 
 const Analytics = objectOf('KeyAnalytics', SellerAnalyticsSchema, {
-  description: 'Earnings of lent keys, and the demand that their own rules refused. Amounts are micro-USD.',
+  description: 'Earnings of lent keys, and the demand that the rules of the seller refused. Amounts are micro-USD.',
   authScopes: { seller: true },
   ints: ['calls'],
   types: {
@@ -61,7 +61,7 @@ const Analytics = objectOf('KeyAnalytics', SellerAnalyticsSchema, {
 })
 
 const Access = objectOf('ResourceAccess', ResourceAccessSchema, {
-  description: 'Whether the caller may buy on lent keys now, and why not.',
+  description: 'Whether the caller may buy on lent keys now, and the reason if not.',
   authScopes: { buyer: true },
 })
 

@@ -67,7 +67,7 @@ export const limitDocument: ValidationRule = (context) => {
     SelectionSet(node) {
       if (mostRepeats(node) > DOCUMENT_LIMITS.repeats) {
         context.reportError(
-          refuseDocument(`A field is asked for at most ${DOCUMENT_LIMITS.repeats} times in one place.`),
+          refuseDocument(`A selection may have at most ${DOCUMENT_LIMITS.repeats} fields of one name.`),
         )
       }
     },

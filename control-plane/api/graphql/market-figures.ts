@@ -55,7 +55,7 @@ const SERIES_COST = { field: 1, multiplier: 20 }
 
 const History = objectOf('PriceHistory', PriceHistorySchema, {
   description:
-    'The prices of a model over time: its reference, and what buyers paid of it. `paid` is null while calls of that time are not summed yet.',
+    'The prices of a model over time: the reference, and the share of it that buyers paid. `paid` is null while calls of that time are not summed yet.',
   types: { references: ReferencePrice, paid: PaidPoint },
   costs: { references: SERIES_COST, paid: SERIES_COST },
 })
@@ -67,13 +67,13 @@ const DemandStep = objectOf('DemandStep', DemandStepViewSchema, {
 
 const Demand = objectOf('Demand', DemandSchema, {
   description:
-    'At which discounts the calls of a model were served: what an offer would come first for at a larger one.',
+    'The calls of a model by the discount at which they were served. An offer with a larger discount would have won them.',
   types: { steps: DemandStep },
   costs: { steps: SERIES_COST },
 })
 
 export const TradeType = objectOf('Trade', TradeViewSchema, {
-  description: 'A charged call, without anybody’s name.',
+  description: 'A charged call, without the names of buyer and seller.',
   without: ['chargeMicro'],
   fields: (t) => ({ costMicro: t.string({ resolve: ({ chargeMicro }) => chargeMicro.toString() }) }),
 })

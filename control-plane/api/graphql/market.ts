@@ -35,7 +35,7 @@ const Prices = builder.objectRef<PriceFields>('ModelPrices').implement({
 })
 
 const ProviderFigures = builder.objectRef<MarketFields['providers'][number]>('MarketProvider').implement({
-  description: 'A provider of a model: its best prices now, and its speed over the last day. Null: too few calls.',
+  description: 'A provider of a model: its best prices now, and its speed over the last day. Null means too few calls.',
   fields: (t) => ({
     provider: t.exposeString('provider'),
     trusted: t.exposeBoolean('trusted'),
@@ -57,7 +57,7 @@ const TrendBucket = builder.objectRef<Trend['buckets'][number]>('DiscountBucket'
   }),
 })
 const DiscountTrend = builder.objectRef<Trend>('DiscountTrend').implement({
-  description: 'What was paid below the reference price over the last day, against the day before.',
+  description: 'The average discount that buyers got over the last day, and its change against the day before.',
   fields: (t) => ({
     direction: t.exposeString('direction'),
     currentDiscountPct: t.exposeFloat('currentDiscountPct'),
@@ -81,7 +81,7 @@ const Untrusted = builder.objectRef<MarketFields['untrusted']>('UntrustedOffers'
 
 const Market = builder.objectRef<MarketFields>('Market').implement({
   description:
-    'A model on the market. `best` and what stands beside it count only offers that default routing would use now. Figures are of the last 24 hours; null means not enough data, never zero.',
+    'A model on the market. `best` and the fields beside it count only offers that default routing would use now. Figures are of the last 24 hours; null means not enough data, never zero.',
   fields: (t) => ({
     id: t.exposeID('id'),
     name: t.exposeString('name'),
@@ -124,7 +124,7 @@ const Market = builder.objectRef<MarketFields>('Market').implement({
 
 export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').implement({
   description:
-    'An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is. Sales of the last 24 hours are null while they are not summed yet.',
+    'An offer in the public order book. Amounts are micro-USD. No field identifies the seller. Sales of the last 24 hours are null while they are not summed yet.',
   fields: (t) => ({
     id: t.exposeID('id'),
     rank: t.exposeInt('rank'),

@@ -74,7 +74,7 @@ builder.objectType(Offer, {
 })
 
 const OfferFigures = objectOf('OfferFigures', OfferFiguresSchema, {
-  description: 'An offer with what it sold in a window. Null while calls of that time are not summed yet.',
+  description: 'An offer with its sales in a window. Null while calls of that time are not summed yet.',
   authScopes: { seller: true },
   ints: ['calls', 'ttftSamples'],
   types: { status: OfferStatus },

@@ -34,11 +34,12 @@ const UnitPricing = inputOf('UnitPricingInput', CatalogItem.shape.unit_pricing.u
 })
 type StoredPrices = { readonly model: string; readonly version: string | null }
 const PricesPut = builder.objectRef<StoredPrices>('PricesPut').implement({
-  description: 'A new version of the prices of a model; no version where they are those of before.',
+  description: 'A new version of the prices of a model; no version when the prices are unchanged.',
   fields: (t) => ({ model: t.exposeString('model'), version: t.exposeString('version', { nullable: true }) }),
 })
 const Preview = objectOf('PricePreview', PricePreviewSchema, {
-  description: 'What new prices of a model would change, and whom they touch. Prices are pico-USD as plain digits.',
+  description:
+    'The changes that new prices of a model would make, and whom they touch. Prices are pico-USD as plain digits.',
   authScopes: { operator: true },
   types: {
     fields: objectOf('PriceFieldChange', PricePreviewSchema.shape.fields.unwrap().element),

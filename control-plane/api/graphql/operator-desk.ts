@@ -37,7 +37,7 @@ import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Finding = objectOf('MoneyDifference', DifferenceViewSchema, {
-  description: 'Something that two records of the same money do not agree on.',
+  description: 'A difference between two records of the same money.',
   without: ['detail'],
 })
 const HeldPayouts = objectOf('PayoutHoldInForce', HoldOfPayoutsSchema, {
@@ -49,7 +49,7 @@ const Checked = objectOf('InvariantFinding', RunViewSchema.shape.findings.unwrap
 })
 export const Run = objectOf('InvariantRun', RunViewSchema, { types: { findings: Checked } })
 const Money = objectOf('MoneyState', MoneyStateSchema, {
-  description: 'The last runs of the money checker, what differs now, and what payouts wait for.',
+  description: 'The last runs of the money checker, the present differences, and the holds on payouts.',
   authScopes: { operator: true },
   types: { runs: Run, differences: Finding, payoutHolds: HeldPayouts },
 })

@@ -45,7 +45,8 @@ const Override = objectOf('PriceOverride', ShownOverrideSchema, {
   }),
 })
 const Minimums = objectOf('PriceMinimums', MinimumsSchema, {
-  description: 'The least units of a class that a request is billed where it uses any of it. Null where there is none.',
+  description:
+    'The fewest units of a class that a request with any of them is billed for. Null where there is no minimum.',
 })
 const Price = objectOf('PriceVersion', PriceVersionSchema, {
   types: { overrides: Override, minimums: Minimums },

@@ -26,13 +26,13 @@ import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Organization = objectOf('Organization', OrganizationViewSchema, {
-  description: 'An organisation with the role of who asks. Instants are Unix milliseconds.',
+  description: 'An organisation with the role of the caller. Instants are Unix milliseconds.',
 })
 
 const Member = objectOf('Member', MemberViewSchema, { description: 'A member of an organisation.' })
 
 const Invitation = objectOf('Invitation', InvitationViewSchema, {
-  description: 'An invitation that waits, or the one that was just answered.',
+  description: 'An open invitation, or an invitation that was just answered.',
   ids: ['organization'],
 })
 

@@ -14,7 +14,7 @@ const RoutedOffer = objectOf('RoutedOffer', RoutingSchema.shape.offers.element, 
 })
 
 const Affinity = objectOf('RequestAffinity', RoutingSchema.shape.affinity.unwrap(), {
-  description: 'The offer that had the conversation cached, when that put it in front.',
+  description: 'The offer that has the conversation cached, when the cache put it first.',
 })
 
 const RequestRouting = objectOf('RequestRouting', RoutingSchema, {
@@ -24,7 +24,7 @@ const RequestRouting = objectOf('RequestRouting', RoutingSchema, {
 
 const RequestRecord = objectOf('RequestRecord', LookupRecordSchema, {
   description:
-    'What became of a call. Costs are whole micro-USD, instants Unix milliseconds, but `confirmedAt` is ISO 8601.',
+    'The result of a call. Costs are whole micro-USD, instants Unix milliseconds, but `confirmedAt` is ISO 8601.',
   types: { attempts: RequestAttempt, routing: RequestRouting },
 })
 

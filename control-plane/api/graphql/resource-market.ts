@@ -22,7 +22,7 @@ const Method = builder.enumType('ResourceMethod', { values: RESOURCE_METHODS })
 
 const ResourceMarket = objectOf('ResourceMarket', ResourceMarketSchema, {
   description:
-    'A resource whose keys are lent, and what was sold of it. Discounts count offers that do not rest; amounts are micro-USD.',
+    'A resource whose keys are lent, and its sales. Discounts count offers that are not backed off; amounts are micro-USD.',
   ints: ['offers', 'liveOffers'],
 })
 
@@ -34,28 +34,30 @@ const GoodPrice = objectOf('ResourcePrice', UnitPriceSchema, {
 })
 
 const ResourceGood = objectOf('ResourceGood', ResourceGoodSchema, {
-  description: 'Something that is sold through a resource. `mustQueue`: by the queue alone.',
+  description: 'A good of a resource. `mustQueue` means that only the queue sells it.',
   types: { prices: GoodPrice },
   costs: { prices: { field: 0 } },
 })
 
-const ResourceRoute = objectOf('ResourceRoute', ResourceRouteSchema, { description: 'Calls that can be made.' })
+const ResourceRoute = objectOf('ResourceRoute', ResourceRouteSchema, {
+  description: 'A route with the calls that buyers can make.',
+})
 
 const ResourceFence = objectOf('ResourceFence', ResourceFenceSchema, {
-  description: 'Calls that are never made, and why. Null methods are all.',
+  description: 'Calls that are never forwarded, and the reason. Null in `methods` means all methods.',
 })
 
 const ResourceTrait = objectOf('ResourceTrait', ResourceTraitSchema, {
-  description: 'What a call may require of an account, and whether sellers say so or a probe shows it.',
+  description: 'A trait that a call may require of an account, and its evidence: the word of the seller, or a probe.',
   ints: ['liveOffers'],
 })
 
 const RefusedDemand = objectOf('RefusedResourceDemand', RefusedDemandSchema, {
-  description: 'Calls that a rule of their sellers kept from the offers on sale, with their quotes in micro-USD.',
+  description: 'Calls that a rule of the sellers refused on offers on sale, with their quotes in micro-USD.',
 })
 
 const Detail = objectOf('ResourceDetail', ResourceDetailSchema, {
-  description: 'A resource with all that can be called and bought, and the demand that its sellers refused.',
+  description: 'A resource with all its calls and goods, and the demand that its sellers refused.',
   types: {
     market: ResourceMarket,
     hosts: objectOf('ResourceHost', ResourceHostSchema),
@@ -77,7 +79,7 @@ const Detail = objectOf('ResourceDetail', ResourceDetailSchema, {
 
 const BookLine = objectOf('ResourceBookLine', ResourceBookLineSchema, {
   description:
-    'A lent key in the public book, and whether it can serve the call that was asked about. Nothing tells who lends it.',
+    'A lent key in the public book, and whether it can serve the described call. No field identifies the lender.',
   ints: ['rank'],
   types: { traits: KeyTrait },
   costs: { traits: { field: 0 } },

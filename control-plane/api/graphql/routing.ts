@@ -13,7 +13,7 @@ import { LIST_COST } from './page.ts'
 
 const Side = objectOf('SimulatedSide', SimulatedSideSchema, {
   description:
-    'What would become of the replayed calls under one policy. `ttftMs` is the median of what the chosen providers need to the first token.',
+    'The result of the replayed calls under one policy. `ttftMs` is the median time to the first token at the chosen providers.',
   ints: ['served', 'unserved', 'timed'],
 })
 
@@ -25,19 +25,19 @@ const OfModel = objectOf('SimulatedModel', SimulatedModelSchema, {
 
 const Simulation = objectOf('RoutingSimulation', RoutingSimulationSchema, {
   description:
-    'An estimate of what calls of the past would have cost under another policy, on the book of now. Amounts are whole micro-USD, instants Unix milliseconds.',
+    'An estimate of the cost of past calls under another policy, on the present book. Amounts are whole micro-USD, instants Unix milliseconds.',
   ints: ['calls', 'comparedCalls'],
   types: { present: Side, policy: Side, byModel: OfModel },
   costs: { byModel: LIST_COST },
   descriptions: {
-    present: "Under the account's policy of now.",
-    policy: 'Under the policy that was asked about.',
+    present: "Under the account's present policy.",
+    policy: 'Under the policy of the input.',
   },
 })
 
 const Policy = inputOf('RoutingPolicyInput', RoutingPolicySchema, {
   description:
-    'What calls may ask of their offers. It stands in place of the preferences of the account. `sort` is `price`, `latency` or `throughput`.',
+    'The routing preferences of calls, in place of those of the account. `sort` is `price`, `latency` or `throughput`.',
   ints: ['minDiscountPct'],
 })
 

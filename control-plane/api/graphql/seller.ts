@@ -37,14 +37,14 @@ import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 export const Operation = objectOf('SellerOperation', OperationViewSchema, {
-  description: 'Work that goes on after its answer.',
+  description: 'Work that continues after the answer to its request.',
   authScopes: { seller: true },
   ints: ['processed', 'total', 'failedCount'],
   fields: (t) => ({ operationId: t.exposeID('operationId') }),
 })
 
 const Config = objectOf('SavedConfig', ConfigCardSchema, {
-  description: 'A saved provider key, of which nothing is shown.',
+  description: 'A saved provider key, without the key itself.',
   authScopes: { seller: true },
 })
 
@@ -122,14 +122,14 @@ const ExcludedFor = objectOf('ExcludedFor', OfferShareViewSchema.shape.excluded.
 
 const Share = objectOf('OfferShare', OfferShareViewSchema, {
   description:
-    'What became of an offer in the calls of the last day that considered it: the newest 20,000 of the market.',
+    'The results of an offer in the calls of the last day that considered it, among the newest 20,000 calls of the market.',
   authScopes: { seller: true },
   ints: ['won', 'failedOver', 'outranked'],
   types: { excluded: ExcludedFor },
   descriptions: {
-    failedOver: 'Asked in vain, and then another.',
-    outranked: 'Another stood in front, and served.',
-    excluded: 'Could not be used, by the reason that routing wrote down.',
+    failedOver: 'Calls that tried the offer, failed, and went on to another offer.',
+    outranked: 'Calls that a better offer served.',
+    excluded: 'Calls that could not use the offer, by the reason that routing recorded.',
   },
 })
 
@@ -139,7 +139,7 @@ const YieldOfModel = objectOf('ModelYield', ModelYieldSchema, {
 
 const Yield = objectOf('OfferYield', OfferYieldSchema, {
   description:
-    'The models of the caller by the money of the last day, earned and passed: from the newest 20,000 calls of the market.',
+    'The models of the caller by the money of the last day, won and lost, from the newest 20,000 calls of the market.',
   authScopes: { seller: true },
   types: { models: YieldOfModel },
   costs: { models: { field: 1, multiplier: MAX_YIELD_MODELS } },
@@ -148,15 +148,16 @@ const Yield = objectOf('OfferYield', OfferYieldSchema, {
 const ReachAt = objectOf('Reach', ReachSchema, {
   description: 'The calls of the last day by their fate at a discount. Amounts are whole micro-USD.',
   descriptions: {
-    won: 'Calls that the offer of the caller would have come first for.',
+    won: 'Calls that the offer of the caller would have won.',
     shared: 'Calls that offers at the same price share.',
     lost: 'Calls that offers with a larger discount served.',
-    worthMicro: 'What buyers would have paid for the calls won, before the fee.',
+    worthMicro: 'The price of the calls won, before the fee.',
   },
 })
 
 const ReachOfModel = objectOf('OfferReach', OfferReachSchema, {
-  description: 'What each discount of the caller would win of a model: from the newest 20,000 calls of the market.',
+  description:
+    'The calls of a model that each discount of the caller would win, from the newest 20,000 calls of the market.',
   authScopes: { seller: true },
   types: { chosen: ReachAt, curve: ReachAt },
   costs: { chosen: { field: 1 }, curve: { field: 1, multiplier: MAX_REACHES } },

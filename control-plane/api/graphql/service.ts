@@ -12,7 +12,7 @@ type ServiceFacts = {
 }
 
 const Service = builder.objectRef<ServiceFacts>('Service').implement({
-  description: 'Where the service is: `apiBaseUrl` takes calls of buyers.',
+  description: 'The addresses of the service. `apiBaseUrl` takes calls of buyers.',
   fields: (t) => ({
     apiBaseUrl: t.exposeString('apiBaseUrl'),
     baseUrl: t.exposeString('baseUrl'),

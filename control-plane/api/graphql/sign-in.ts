@@ -18,7 +18,7 @@ const SignInChallenge = objectOf('SignInChallenge', SignInMessageSchema, {
 })
 
 const BrowserSession = objectOf('BrowserSession', SessionOwnerSchema, {
-  description: 'Who is signed in with this browser.',
+  description: 'The user who is signed in with this browser.',
   ids: ['user'],
 })
 

@@ -10,7 +10,8 @@ import { objectOf } from './objects.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
 
 const Incident = objectOf('Incident', IncidentSchema, {
-  description: 'A time during which offers of a model at a provider were down. `endedAt` null: one still is.',
+  description:
+    'A time during which offers of a model at a provider were down. `endedAt` is null while an offer is still down.',
   ints: ['offers', 'offersOnSale', 'backOffs'],
 })
 
@@ -20,7 +21,7 @@ const IncidentNote = objectOf('IncidentNote', DeclaredIncidentSchema.shape.notes
 
 export const Declared = objectOf('DeclaredIncident', DeclaredIncidentSchema, {
   description:
-    'An incident as operators tell it: `investigating`, `identified`, `monitoring` or `resolved`. No model and no provider: the whole market.',
+    'An incident that operators declared: `investigating`, `identified`, `monitoring` or `resolved`. Without a model and a provider it concerns the whole market.',
   types: { notes: IncidentNote },
   costs: { notes: { multiplier: MAX_NOTES } },
 })

@@ -193,7 +193,7 @@ builder.subscriptionFields((t) => ({
   }),
   sellerOperationUpdates: t.field({
     type: Operation,
-    description: 'How far an operation of the caller is.',
+    description: 'The progress of an operation of the caller.',
     args: { id: t.arg.id({ required: true }) },
     subscribe: async (_root, { id }, context) => {
       const { ctx, actor, options, live } = context
@@ -221,7 +221,7 @@ const MAX_BOOKS = 8
 const UPDATES_EVERY_MS = 500
 
 const UpdatesType = builder.objectRef<Partial<UpdatesState>>('Updates').implement({
-  description: 'The present state of each subject that was asked for; null for the others.',
+  description: 'The present state of each requested subject; null for the others.',
   fields: (t) => ({
     books: t.field({ type: [BookType], nullable: true, resolve: ({ books }) => books && [...books] }),
     trades: t.field({ type: [TradeType], nullable: true, resolve: ({ trades }) => trades && [...trades] }),

@@ -16,7 +16,7 @@ import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Viewer = builder.objectRef<Actor>('Viewer').implement({
-  description: 'Who is asking.',
+  description: 'The caller.',
   fields: (t) => ({
     kind: t.exposeString('kind'),
     keyId: t.id({ nullable: true, resolve: (actor) => ('keyId' in actor ? actor.keyId : null) }),
@@ -51,7 +51,7 @@ const CallSchema = LookupRecordSchema.pick({
   output_tokens: true,
   created_at: true,
 })
-const RecentCall = objectOf('RecentCall', CallSchema, { description: 'A call as it was charged.' })
+const RecentCall = objectOf('RecentCall', CallSchema, { description: 'A charged call.' })
 
 const Me = objectOf('Me', BuyerMeSchema, {
   description: "The buyer's account at a glance.",

@@ -23,7 +23,7 @@ import { costOfPage, readPage, toEdges } from './page.ts'
 const Format = builder.enumType('WebhookFormat', { values: WebhookViewSchema.shape.format.options })
 const Webhook = objectOf('Webhook', WebhookViewSchema, {
   types: { format: Format },
-  description: 'Where a buyer is told of caps and balances. Instants are Unix milliseconds.',
+  description: 'An address that receives events, such as a used-up cap. Instants are Unix milliseconds.',
 })
 
 const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').implement({

@@ -60,7 +60,7 @@ export const Entry = objectOf('AuditEntry', AuditEntrySchema, {
 })
 
 const Link = objectOf('AuditLink', ExportLinkSchema, {
-  description: 'Where a log can be had as a file, without a key, until `expiresAt`.',
+  description: 'A link to a log as a file. The link opens without a key until `expiresAt`.',
 })
 
 builder.queryFields((t) => ({

@@ -15,7 +15,8 @@ const SHOWN = writtenAs(
     typedData: TypedData.nullable().describe('The permit that the wallet signs (EIP-712).'),
   }).meta({
     id: 'AllowanceAnswer',
-    description: 'The allowance of a wallet: what the market may draw from it, what it drew, and how to change that.',
+    description:
+      'The allowance of a wallet: the amount that the market may draw, its draws, and the message that changes the allowance.',
   }),
   ({ typedData, ...rest }: AllowanceView) => ({
     ...rest,

@@ -7,7 +7,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { writtenAs } from './route.ts'
 
 const KeyFacts = KeyViewSchema.omit({ keyType: true, expiresAt: true, terms: true }).extend({
-  expiresAt: UnixMs.optional().describe('There where the key has an end.'),
+  expiresAt: UnixMs.optional().describe('Set for a key with an end.'),
 })
 const Shown = z.object({
   key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
@@ -29,14 +29,14 @@ const BuyerKeyCreated = BuyerKeyMade.meta({
   description: 'A new buyer key. This answer alone has the key itself.',
 })
 const BuyerKeyRotated = BuyerKeyMade.extend({
-  formerExpiresAt: UnixMs.describe('Until when the secret before it goes on, in Unix milliseconds.'),
+  formerExpiresAt: UnixMs.describe('The time until which the former secret works, in Unix milliseconds.'),
 }).meta({
   id: 'BuyerKeyRotated',
-  description: 'A buyer key in place of another, with the instant at which the other one ends.',
+  description: 'A buyer key with a new secret, and the time at which the former secret ends.',
 })
 
 /** The token of the next page. Such a list normally fits one page, and then has none. */
-export const NextTokenIfAny = z.string().optional().describe('Give it back as next_token for the next page.')
+export const NextTokenIfAny = z.string().optional().describe('Send it as next_token to get the next page.')
 
 export function nextIfAny(nextToken: string | null): { nextToken?: string } {
   return nextToken === null ? {} : { nextToken }

@@ -19,7 +19,7 @@ const one = '/v1/buyer/webhooks/:id'
 /** A webhook with its signing secret. Only the first answer has the secret. */
 const WITH_SECRET = writtenAs(
   WebhookViewSchema.extend({
-    secret: z.string().optional().describe('Signs what is sent (Standard Webhooks): shown once.'),
+    secret: z.string().optional().describe('The secret that signs deliveries (Standard Webhooks). It is shown once.'),
   }).meta({
     id: 'WebhookWithSecret',
     description: 'A webhook with the secret that signs its deliveries. It is shown this once.',

@@ -73,7 +73,7 @@ type Order = {
   readonly value: string
 }
 
-/** Signs a permit that is of the wallet, for the market's spender and of the wanted value, and hands it in. */
+/** Signs a permit of the wallet for the market's spender and the requested amount, and submits it. */
 async function handIn({ connection }: Cli, { asked, typed, wallet, value }: Order) {
   const { owner, spender, deadline } = typed.message
   const isAsAsked =

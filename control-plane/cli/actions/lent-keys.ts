@@ -96,7 +96,7 @@ export const lendKey: Action = async (cli, given) => {
   }
   const sent = once(randomUUID())
   const offer = await cli.connection.as('seller', (client) => client.lentOffer.create.mutate(wanted, sent))
-  return { json: toSnakeBody(offer), blocks: [text('It is lent.'), describe(offer)] }
+  return { json: toSnakeBody(offer), blocks: [text('The key is lent.'), describe(offer)] }
 }
 
 export const tryKey: Action = async ({ connection }, given) => {

@@ -55,7 +55,7 @@ export const putAlias: Action = async ({ connection }, given) => {
 
 export const removeAlias: Action = async ({ connection }, given) => {
   const gone = await connection.as('operator', (client) => client.alias.remove.mutate({ alias: argument(given) }))
-  return { json: gone, blocks: [text(`${gone.alias} means nothing any more.`)] }
+  return { json: gone, blocks: [text(`${gone.alias} is no longer a name of a model.`)] }
 }
 
 export const listPrices: Action = async ({ connection }, given) => {

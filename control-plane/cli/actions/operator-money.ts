@@ -124,7 +124,7 @@ export const repostJournals: Action = async (cli, { options }) => {
   const wanted = { since: requiredOption(options, 'since'), reason: requiredOption(options, 'reason') }
   await confirm(cli, `Post the journals again since ${wanted.since}?`, isSet(options, 'yes'))
   const asked = await cli.connection.as('operator', (client) => client.journal.repost.mutate(wanted))
-  return { json: asked, blocks: [text('The journals post again. The gate admits no calls until they are done.')] }
+  return { json: asked, blocks: [text('The journals are posted again. The gate admits no calls until this is done.')] }
 }
 
 export const listPayoutHolds: Action = async ({ connection }) => {

@@ -79,5 +79,5 @@ export const forgiveDebt: Action = async (cli, given) => {
   const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, `Forgive the debt of ${wanted.rid}?`, isSet(given.options, 'yes'))
   const forgiven = await cli.connection.as('operator', (client) => client.payments.forgive.mutate(wanted))
-  return { json: forgiven, blocks: [text(`${forgiven.payer} owes nothing by it any more.`)] }
+  return { json: forgiven, blocks: [text(`The debt of ${forgiven.payer} from this payment is forgiven.`)] }
 }

@@ -28,7 +28,7 @@ export const refreshCatalog: Action = async (cli, given) => {
   return { ...rest, json: { ...report, refreshed, list: rest.json }, blocks: [...shown, ...done, ...rest.blocks] }
 }
 
-/** Fills a market with the providers, models and prices that this release knows. What is there already stays. */
+/** Fills a market with the providers, models and prices that this release knows. Existing records stay. */
 export const setUp: Action = async (cli, { options }) => {
   const providers = await cli.connection.as('operator', (client) => client.provider.compare.query({}))
   const report = await compare(cli, options)
@@ -79,7 +79,7 @@ function terms(options: CommandOptions) {
 
 type Proposal = { readonly blocks: OutputBlock[]; readonly question: string; readonly isNothing: boolean }
 
-/** Shows the difference before it asks. What a terminal has seen is not shown again. */
+/** Shows the difference before it asks. A difference that was already shown is not shown again. */
 async function ask(cli: Cli, options: CommandOptions, { blocks, question, isNothing: hasNothing }: Proposal) {
   if (isSet(options, 'dryRun') || hasNothing) return { shown: blocks, isDone: false }
   const isConfirmed = isSet(options, 'yes')
@@ -93,7 +93,7 @@ function isNothing({ changes, moved }: Report): boolean {
   return changes.length === 0 && moved.length === 0
 }
 
-/** Rows that nobody could take, and models that wait, make the outcome a partial one. */
+/** The exit code tells of a partial result when rows were refused or models wait. */
 function exitOf({ rejected, unread }: Report) {
   return rejected.length + unread.length === 0 ? {} : { exit: 'partial' as const }
 }
@@ -158,7 +158,7 @@ function providerBlocks(providers: readonly ProviderRow[]): OutputBlock[] {
   ])
 }
 
-/** Nothing is shown of an empty list. */
+/** An empty list has no heading. */
 function tableOf<Row>(rows: readonly Row[], cells: readonly TableCell<Row>[]): OutputBlock[] {
   return rows.length === 0 ? [] : [table(rows, cells)]
 }

@@ -98,7 +98,7 @@ function warning({
   return text(`${activeOffers} lent keys would be sent to ${newHosts.join(', ')}.`)
 }
 
-/** The record in a file. Its faults are told here, with each place, before anything is sent. */
+/** The record in a file. Its faults are listed here, each with its place, before anything is sent. */
 function readRecord(path: string): ResourceInput {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined || !found.isFile()) throw usageError(`There is no file ${path}.`)

@@ -58,7 +58,7 @@ export const releaseHold: Action = async (cli, given) => {
   const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, `Release the hold of ${wanted.rid}?`, isSet(given.options, 'yes'))
   const released = await cli.connection.as('operator', (client) => client.hold.release.mutate(wanted))
-  return { json: released, blocks: [text(`${released.rid} holds nothing any more.`)] }
+  return { json: released, blocks: [text(`The hold of ${released.rid} is released.`)] }
 }
 
 export const listQueues: Action = async ({ connection }) => {
@@ -192,7 +192,7 @@ function decidePoison(decision: 'retry' | 'discard'): Action {
       await confirm(cli, 'Discard the event? Its call stays free.', isSet(given.options, 'yes'))
     }
     const done = await cli.connection.as('operator', (client) => client.poison[decision].mutate(wanted))
-    return { json: done, blocks: [text(decision === 'retry' ? 'It is posted.' : 'It is given up.')] }
+    return { json: done, blocks: [text(decision === 'retry' ? 'The event is posted.' : 'The event is discarded.')] }
   }
 }
 export const retryPoison = decidePoison('retry')

@@ -127,7 +127,7 @@ async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: 
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }
 
-/** A refused payment is told by its reason, which stands where other refusals have a message. */
+/** Throws the reason of a refused payment, which is in the place of other refusals' message. */
 function refusedPayment(answer: RawAnswer): CommandFailure {
   const told = z.looseObject({ error: z.string() }).safeParse(parsed(answer))
   if (!told.success) return failureOf(answer)

@@ -61,7 +61,7 @@ const submission = (authorization: Answer['authorization']) =>
         }),
       ]
 
-/** A payout as REST writes it: what was signed is an object, whose names are those of EIP-712. */
+/** A payout in the form of REST: the signed message is an object with the names of EIP-712. */
 const bodyOf = <Shown extends Pick<Answer, 'authorization'>>({ authorization, ...rest }: Shown) =>
   toSnakeBody({
     ...rest,

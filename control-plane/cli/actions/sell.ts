@@ -153,7 +153,7 @@ export const sell: Action = async (cli, given) => {
 /** A model to list, and its name at the provider. */
 type Picked = Pick<Discovery, 'model' | 'metadata'>
 
-/** True where the protocol has a list of the models of a key. A name that is none is refused by the market. */
+/** True where the protocol has a list of the models of a key. The market refuses an unknown protocol. */
 function isListed(format: string): boolean {
   const apiFormat = PROTOCOL_NAMES.find((name) => name === format)
   return apiFormat === undefined || hasListing({ apiFormat })

@@ -72,7 +72,7 @@ export const AllowanceViewSchema = z
   })
   .meta({
     id: 'Allowance',
-    description: 'The allowance of a wallet: what the market may draw from it and what it drew.',
+    description: 'The allowance of a wallet: the amount that the market may draw, and its draws.',
   })
 export type AllowanceView = z.infer<typeof AllowanceViewSchema>
 

@@ -1,7 +1,7 @@
 import type { ErrorBody, RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 
-/** The wording of a refusal of the key itself, which has the name of a missing permission. */
+/** The text of a refusal of the key itself. The type of such a refusal is that of a missing permission. */
 const KEY_WORDS = /^(?:authentication failed|the security token|the request signature|invalid api key|api key )/i
 const ACCESS_DENIED = 'accessdeniedexception'
 const WRONG_KEY = 'unrecognizedclientexception'

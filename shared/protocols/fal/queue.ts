@@ -100,7 +100,7 @@ function readState(status: number, text: string, id: string): ProviderJob | unde
   switch (read.data.status) {
     case 'IN_QUEUE':
       return { id, state: 'queued', ...NOTHING_YET }
-    // A job that was asked to stop may have gone on. Only its result tells.
+    // A job may have continued after a request to stop it. Only its result shows how it ended.
     case 'CANCELLATION_REQUESTED':
     case 'IN_PROGRESS':
       return { id, state: 'running', ...NOTHING_YET }

@@ -41,7 +41,7 @@ export function contentsOf(
   if (turns[0]?.role === 'assistant') contents.push({ role: 'user', parts: textPart(OPENING) })
   const calls: Calls = { names: new Map(), places: new Map(), count: 0 }
   const whole = wholeTurns(turns)
-  // Only the steps since the user last spoke are checked.
+  // The provider checks signatures only in the turns since the user's last text.
   const spokenAt = whole.findLastIndex(({ role, parts }) => role === 'user' && parts.some(isSpoken))
   for (const [index, turn] of whole.entries()) {
     const mustSign = index > spokenAt && checksSignatures(name)
@@ -77,7 +77,7 @@ function isSpoken({ kind }: UserPart | AssistantPart): boolean {
   return kind !== 'toolResult'
 }
 
-/** A part of text. An empty one is refused, so it gives none. */
+/** A text part. An empty text gives none, because the protocol refuses it. */
 function textPart(text: string, signature?: string): string {
   return text === '' ? '' : `{"text":${JSON.stringify(text)}${signatureText(signature)}}`
 }

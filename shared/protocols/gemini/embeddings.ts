@@ -27,7 +27,7 @@ export const geminiEmbeddings: EmbeddingsCodec = {
   },
 }
 
-/** The question for the vector of one word. */
+/** The probe: a request for the vector of one word. */
 export const geminiEmbeddingsProbe: ModelQuestion = {
   maxOutputTokens: 0,
   request: (model) => ({

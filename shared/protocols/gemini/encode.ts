@@ -46,7 +46,7 @@ export function modelPath(providerModel: string, method: string): string {
 /** Writes a conversation as a request of Gemini's own protocol. Parts that it cannot say are left out and named. */
 export function encodeGemini(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, isStreamed, serviceTier, turns } = conversation
-  // An address may be that of a video, which costs a thousand times what is held for a picture.
+  // The address of a picture may lead to a video, which costs a thousand times the amount held for a picture.
   if (turns.some(({ parts }) => parts.some(isUntyped)))
     throw new AppError('invalid_request', { message: UNTYPED, param: 'messages' })
   const adapted = [...conversation.adaptedParams]
@@ -81,7 +81,7 @@ function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, mod
     return []
   }
   if (tools.some(({ isStrict }) => isStrict === true)) adapt('tools.strict')
-  // Nothing here asks for one call a turn.
+  // No member of this protocol limits a turn to one call.
   if (parallelToolCalls === false) adapt('parallel_tool_calls')
   const list = `"tools":[{"functionDeclarations":[${tools.map(toolText).join(',')}]}]`
   if (toolChoice === undefined) return [list]

@@ -1,6 +1,6 @@
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 
-/** The first generation that thinks, and the first that is told a level and checks signatures. */
+/** The first generation that thinks, and the first that takes a level of thinking and checks signatures. */
 export const FIRST_THINKING = 2.5
 export const FIRST_WITH_LEVELS = 3
 
@@ -10,7 +10,7 @@ export function generationOf(name: string): number | undefined {
   return major === undefined ? undefined : Number(`${major}.${minor}`)
 }
 
-/** The name that tells the generation of a plan's model: the seller's, or the catalogue's where that tells nothing. */
+/** The name that shows the generation of a plan's model: the seller's name, or else the catalogue's. */
 export function nameOf({ offer, target }: EncodePlan): string {
   return generationOf(offer.providerModel) === undefined ? target.model.id : offer.providerModel
 }

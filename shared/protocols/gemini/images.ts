@@ -62,7 +62,7 @@ export const geminiImages: ImageCodec = {
     if (!isRecord(first)) return undefined
     const content = first['content']
     const parts: unknown = isRecord(content) ? content['parts'] : undefined
-    // A model that answered in words alone has made no picture. Those of its thoughts are no answer.
+    // A model that answered in text alone has made no picture. Pictures in its thoughts are no answer.
     const pictures = (Array.isArray(parts) ? parts : []).filter(isPicture)
     const images = pictures.map(({ inlineData }) => pictureAt(inlineData['data'], 'base64'))
     return images.every((image) => image !== undefined) ? { images, usage, facts: {} } : undefined
@@ -101,8 +101,8 @@ export const imagen: ImageCodec = {
 }
 
 /**
- * The free question to a maker of pictures: Imagen refuses a request without a prompt, and a model that chats counts
- * the tokens of one.
+ * The free probe of an image model: Imagen refuses a request without a prompt, and a chat model counts the tokens of a
+ * prompt.
  */
 export const pictureProbe: ModelQuestion = {
   maxOutputTokens: null,

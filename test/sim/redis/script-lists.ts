@@ -53,7 +53,7 @@ const subject = fc.record({
   keyId,
   node: fc.constant('n1'),
 })
-/** Milliseconds: one lifetime that has ended at once, and one that never ends during a list. */
+/** Lifetimes in milliseconds: the first is over at once, the second never ends during a list. */
 const ttlMs = fc.constantFrom(0, 600_000)
 
 const reserve = fc

@@ -3,13 +3,13 @@ import { isRecord } from '#shared/json-members.ts'
 import { argumentsText } from '#shared/protocols/answers/call-pieces.ts'
 import { tellApart } from '#shared/protocols/answers/told-apart.ts'
 
-/** Finish reasons that say that the answer has calls. */
+/** Finish reasons of an answer with calls. */
 const CALL_REASONS: ReadonlySet<unknown> = new Set(['tool_calls', 'function_call'])
 
 /**
  * A choice of a whole answer in the form that clients rely on: the content is a text, calls have an id of their own,
- * the type and the arguments as text, and an answer without calls has not ended for them. A choice in this form is
- * returned unchanged.
+ * the type and the arguments as text, and the finish reason names calls only for an answer that has some. A choice in
+ * this form is returned unchanged.
  */
 export function regularChoice(choice: unknown): unknown {
   const message = isRecord(choice) ? choice['message'] : undefined

@@ -7,7 +7,7 @@ type Props = {
   readonly label: string
   readonly rows: readonly HeatRow[]
   readonly format: (value: number) => string
-  /** The zone of the hours, which stands on the chart. */
+  /** The time zone of the hours, which the chart names. */
   readonly zone: string
 }
 
@@ -15,12 +15,12 @@ const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 const PAD = { left: 52, top: 18 }
 const ROW_HEIGHT = 16
 const GAP = 1.5
-/** Every so many hours stand above the columns. */
+/** The number of hours between two labels above the columns. */
 const LABEL_EVERY = 6
 /** The weakest shade that still differs from zero. */
 const FAINTEST = 0.18
 const SHADES = [0, 0.25, 0.5, 0.75, 1]
-/** So many shades can be told apart, and no more. */
+/** The number of shades that a reader can tell apart. */
 const STEPS = 16
 
 const twoDigits = (value: number) => String(value).padStart(2, '0')
@@ -40,7 +40,7 @@ const MOVES: Readonly<Record<string, Place>> = {
 /** Hours by day, of one hue that grows stronger, with a cursor for mouse and arrow keys and a table of the same. */
 export function HeatMap({ label, rows, format, zone }: Props) {
   const [at, setAt] = useState<Place>()
-  // A month has 720 cells, which nobody waits for who looks at the picture.
+  // The table is made once it is opened: a month has 720 cells, and the picture must not wait for them.
   const [isTable, setTable] = useState(false)
   const top = Math.max(0, ...rows.flatMap(({ hours }) => hours.filter((value) => value !== null)))
   const row = at === undefined ? undefined : rows[at.row]

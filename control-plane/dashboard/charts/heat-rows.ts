@@ -3,8 +3,8 @@ import { day } from '#control-plane/dashboard/data/format.ts'
 import { HOUR_MS } from './every-bucket.ts'
 
 /**
- * A day and its 24 hours. Null is an hour that nobody knows of. Hours are summed from full hour to full hour of UTC, so
- * in a zone with an odd half hour each of them begins at `minute` past.
+ * A day and its 24 hours. Null is an hour without data. Hours are summed from full hour to full hour of UTC, so in a
+ * zone with an odd half hour each of them begins at `minute` past.
  */
 export type HeatRow = { readonly day: string; readonly minute: number; readonly hours: readonly (number | null)[] }
 

@@ -1,4 +1,4 @@
-/** Something that was so for a while, as an incident: `to` is null while it is. */
+/** A stretch of time with an event, such as an incident. `to` is null while the event lasts. */
 export type Mark = { readonly name: string; readonly from: number; readonly to: number | null }
 
 /** The first and the last place of a mark among the instants; undefined where it lies outside. */
@@ -11,7 +11,7 @@ export function placesOf({ from, to }: Mark, times: readonly number[]): readonly
 
 type Marked = { readonly marks?: readonly Mark[]; readonly times: readonly number[] }
 
-/** The names of what was so at a place of the chart. */
+/** The names of the events at a place of the chart. */
 export function marksAt({ marks = [], times }: Marked, at: number): readonly string[] {
   return marks.flatMap((mark) => {
     const places = placesOf(mark, times)

@@ -1,4 +1,6 @@
-/** The round number at the top of an axis that holds a value. Half of it is round, too, and whole where it counts. */
+/**
+ * The round number at the top of an axis that holds a value. Half of it is round, too, and whole on an axis of counts.
+ */
 export function niceTop(value: number): number {
   if (value <= 0) return 1
   const step = 10 ** Math.floor(Math.log10(value))

@@ -11,7 +11,7 @@ export type Series = {
   readonly values: readonly (number | null)[]
   /** The range around each value, drawn as an area. */
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
-  /** Set for what went wrong, which is red wherever it stands. */
+  /** True for a series of failures, which is red in every chart. */
   readonly tone?: 'bad'
 }
 
@@ -26,7 +26,7 @@ type Props = {
   /** Writes a value and an instant. */
   readonly format: (value: number) => string
   readonly formatTime: (at: number) => string
-  /** The zone of the instants, which stands on the chart. */
+  /** The time zone of the instants, which the chart names. */
   readonly zone: string
   /** The name of the horizontal axis where it is not time. */
   readonly axis?: string
@@ -51,7 +51,7 @@ export function TimeChart(props: Props) {
   const [lit, setLit] = useState<string>()
   const all = props.series.slice(0, MAX_SERIES)
   const isShown = ({ name }: Series) => !hidden.has(name)
-  // Nothing is left to see where all are hidden, so all are shown.
+  // A chart whose series are all hidden shows all of them.
   const series: readonly DrawnSeries[] = all
     .map((one, place) => ({ ...one, color: colorOf(one, place), isDim: lit !== undefined && lit !== one.name }))
     .filter((one) => isShown(one) || !all.some(isShown))
@@ -277,7 +277,7 @@ function bandPath(band: NonNullable<Series['band']>, x: Scale, y: Scale): string
     .join('')
 }
 
-/** The places of the labels: both ends, and so many between them as have room. */
+/** The places of the labels: both ends, and as many between them as fit. */
 function placesOfLabels(length: number, width: number): readonly number[] {
   const most = Math.max(2, Math.floor(width / LABEL_WIDTH))
   if (length <= 1) return length === 0 ? [] : [0]

@@ -22,7 +22,10 @@ function textOf(uptimePct: number | null, base: number): string {
   return uptimePct === null ? `not enough data (${count(base)})` : `${percent(uptimePct, 2)} of ${count(base)}`
 }
 
-/** A bar for each part of a time. Grey is a part without enough calls. Height says the same as colour. */
+/**
+ * A bar for each part of a period. Grey is a part without enough calls. The height of a bar shows the same as its
+ * colour.
+ */
 export function UptimeStrip({ label, cells }: { readonly label: string; readonly cells: readonly UptimeCell[] }) {
   const id = useId()
   const width = WIDTH / Math.max(cells.length, 1)

@@ -22,10 +22,10 @@ export class MarketError extends Error {
   }
 }
 
-/** The error of a thrown thing: ours, or a connection that failed. */
+/** The error for a thrown value: a refusal of the market, or a failed connection. */
 export function toMarketError(thrown: unknown): MarketError {
   if (thrown instanceof MarketError) return thrown
-  return new MarketError('unreachable', 'The market does not answer. It is asked again by itself.')
+  return new MarketError('unreachable', 'The market does not answer. The page tries again by itself.')
 }
 
 const JSON_TYPE = 'application/json'
@@ -71,14 +71,14 @@ export async function ask<Result, Variables>(
   if (error !== undefined) throw refusalOf(error, answer)
   // A proxy before the control plane refuses in REST's shape, for example while the control plane is away.
   if (hasRestError(body)) throw restRefusalOf(body, answer)
-  throw new MarketError('internal_error', 'The market answered with something else.')
+  throw new MarketError('internal_error', 'The answer of the market is not readable.')
 }
 
 /** The pause before a limit is tried again, where the refusal names none. */
 const PAUSE_MS = 5_000
 const MAX_PAUSES = 10
 
-/** Asks, and waits where a limit of calls is reached, at most ten times. It serves work of many calls. */
+/** Sends a question, and waits where a limit of calls is reached, at most ten times. For work that needs many calls. */
 export async function askPatiently<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
@@ -104,10 +104,10 @@ export function isPassing(error: unknown): boolean {
 /** Other codes are answers: what a part is about does not exist, or is not for this reader. */
 const isFailure = (error: MarketError) => error.code === 'internal_error' || isPassing(error)
 
-/** Where an answer keeps why a part of it failed. Copies of the answer leave it out. */
+/** The member of an answer with the reasons of its failed parts. Copies of the answer lack the member. */
 const FAILURE: unique symbol = Symbol()
 
-/** Why a part of an answer is missing. */
+/** The reason why a part of an answer is missing. */
 export function failureOf(data: object): MarketError | undefined {
   return FAILURE in data && data[FAILURE] instanceof MarketError ? data[FAILURE] : undefined
 }
@@ -169,7 +169,7 @@ function factsOf({ headers }: Response) {
   }
 }
 
-/** The one path of a sign-in that spends. The others concern the reader, whatever account the tab acts for. */
+/** The only path of a sign-in that spends money. The others concern the reader, whatever account the tab acts for. */
 const PLAYGROUND_PATH = '/v1/auth/playground'
 
 /** Asks one of the REST door's paths that have no twin in GraphQL: those that set a cookie. */

@@ -38,7 +38,7 @@ export function digitsOf(amounts: readonly (Micro | undefined)[]): number | unde
   return [2, 4].find((digits) => digits >= needed || isExact(digits)) ?? MICRO_DIGITS
 }
 
-/** An amount with that many decimals, at most six. Nothing is a plain zero. */
+/** An amount with that many decimals, at most six. Zero has no decimals. */
 export function fixedMoney(amount: Micro, digits: number): string {
   const micro = toMicro(amount)
   if (micro === 0n) return '$0'
@@ -68,7 +68,7 @@ export function compact(value: number | null | undefined): string {
   return Math.abs(value) < 10_000 ? PLAIN.format(value) : COMPACT.format(value)
 }
 
-/** Null is a figure that nobody knows yet. */
+/** Null is a figure that is not known yet. */
 export const UNKNOWN = '–'
 
 export function percent(value: number | null | undefined, digits = 1): string {
@@ -84,7 +84,8 @@ export function milliseconds(value: number | null | undefined): string {
 export type Zone = 'utc' | 'local'
 
 /**
- * A writer of instants in each zone. To make one takes fifty times as long as to use it, and a chart has a thousand.
+ * Formatters of instants by zone. Making one takes fifty times as long as using it, and a chart has a thousand
+ * instants.
  */
 function writers(options: Intl.DateTimeFormatOptions): Readonly<Record<Zone, Intl.DateTimeFormat>> {
   return {

@@ -39,7 +39,7 @@ export function openStream(wish: Wish, { onUpdates, onState }: Listener): () => 
   }
 }
 
-/** Reads one connection to its end. True when it said something. */
+/** Reads one connection to its end. True when the connection delivered something. */
 async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: UpdatesFrame) => void): Promise<boolean> {
   let wasLive = false
   try {

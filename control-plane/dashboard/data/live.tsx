@@ -13,7 +13,7 @@ export type LivePart =
 type Announcement = { readonly updates: UpdatesFrame | undefined; readonly state: ConnectionState | 'paused' }
 
 type Live = {
-  /** Wants a topic until the returned function is called. */
+  /** Follows a topic until the returned function is called. */
   want(topic: LivePart): () => void
   listen(onTold: (announcement: Announcement) => void): () => void
   setPaused(isPaused: boolean): void
@@ -21,7 +21,10 @@ type Live = {
 
 const CHANNEL = 'mkt-live'
 const LOCK = 'mkt-live-leader'
-/** Tabs say what they want this often; one that says nothing for three times as long is gone. */
+/**
+ * Milliseconds between two messages of a tab with its topics. A tab that is silent for three times as long counts as
+ * closed.
+ */
 const BEAT_MS = 5_000
 const GONE_MS = 3 * BEAT_MS
 const MAX_BOOKS = 8
@@ -36,7 +39,7 @@ type Message =
  */
 export function createLive(): Live & { close(): void } {
   const tab = crypto.randomUUID()
-  // Tabs of different accounts hear different figures, so each account has a stream.
+  // Tabs of different accounts get different figures, so each account has a stream.
   const account = chosenWorkspace()?.id ?? ''
   const channel = new BroadcastChannel(CHANNEL + account)
   const parts = new Map<symbol, LivePart>()
@@ -103,7 +106,7 @@ export function createLive(): Live & { close(): void } {
   }
 }
 
-/** Reads for all tabs. The stream is opened anew when they want something else. */
+/** Reads for all tabs. The stream is opened anew when their topics change. */
 function createLead(onTold: (announcement: Announcement) => void) {
   const tabs = new Map<string, { readonly topics: readonly LivePart[]; readonly at: number }>()
   let reading: { readonly wish: string; stop(): void } | undefined
@@ -176,7 +179,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
   return <LiveContext value={live}>{children}</LiveContext>
 }
 
-/** The updates of a topic, and how the stream is. */
+/** The updates of a topic, and the state of the stream. */
 export function useLive(topic: LivePart): Announcement & { readonly setPaused: (isPaused: boolean) => void } {
   const live = useContext(LiveContext)
   const [announcement, setTold] = useState<Announcement>({ updates: undefined, state: 'connecting' })

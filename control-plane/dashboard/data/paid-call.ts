@@ -5,7 +5,7 @@ import { at } from './answer-of.ts'
 import { apiUrlHere } from './api-url.ts'
 import { call, MarketError, refusalIn, toMarketError } from './client.ts'
 
-/** A call of the API that is paid by whoever is signed in with this browser. */
+/** A call of the API that the signed-in viewer of this browser pays for. */
 export type PaidRequest = {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly body?: object
@@ -15,7 +15,7 @@ export type PayingCall = (path: string, request?: PaidRequest) => Promise<Respon
 
 type Opened = { readonly secret: string; readonly keyId: string; readonly expiresAt: number }
 
-/** The secret lies in the memory of the page alone. Whoever signs in or out takes it away, as all that was read. */
+/** The secret is in the memory of the page alone. A sign-in or sign-out removes it, with all data that was read. */
 const QUERY_KEY = ['playground secret'] as const
 /** A secret that ends so soon is not used any more. */
 const MARGIN_MS = 60_000
@@ -62,7 +62,7 @@ async function open(): Promise<Opened> {
   if (typeof secret === 'string' && typeof keyId === 'string' && typeof expiresAt === 'number') {
     return { secret, keyId, expiresAt }
   }
-  throw new MarketError('internal_error', 'The market answered with something else.')
+  throw new MarketError('internal_error', 'The answer of the market is not readable.')
 }
 
 async function send(url: string, secret: string, { method = 'POST', body, signal }: PaidRequest): Promise<Response> {

@@ -24,7 +24,7 @@ export function routeReasonOf(route: Route): string {
   const place = placeServed(route)
   const { offers, attempts } = route
   const offer = place === undefined ? undefined : offers[place]
-  if (place === undefined || offer === undefined) return 'Nobody served it.'
+  if (place === undefined || offer === undefined) return 'No offer served the call.'
   if (attempts.length > 1) {
     const before = attempts.length - 1
     return `It went to this one after ${before} ${before === 1 ? 'attempt' : 'attempts'} at others failed.`

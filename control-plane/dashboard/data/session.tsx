@@ -14,7 +14,7 @@ export type PageSide = 'buyer' | 'seller' | 'operator'
 const KINDS: readonly ViewerKind[] = ['nobody', 'buyer', 'seller', 'session', 'org', 'operator']
 const RECHECK_MS = 60_000
 const SIGNED_OUT = 'mkt_signed_out'
-/** The kind of viewer that was here last: no name and no secret. */
+/** The kind of the last viewer: no name and no secret. */
 const LAST_KIND = 'mkt_last_kind'
 
 export type Viewer = {
@@ -40,7 +40,7 @@ export function useViewer(): Viewer {
     {},
     { everyMs: RECHECK_MS },
   )
-  // A first failure is often a moment's. The second one is told, while the market is asked on.
+  // A first failure often passes in a moment. The second one is shown, and the page keeps asking.
   const failure = error ?? (data === undefined && failureCount > 1 ? failureReason : null)
   return { ...viewerOf(data), failure, likely: likelyKind(), again: () => void refetch() }
 }
@@ -108,7 +108,7 @@ export type Proof = { readonly key: string } | { readonly code: string }
 export function useSignIn() {
   const cache = useQueryClient()
   const renew = useCallback(async () => {
-    // Nothing that somebody else has read may stay.
+    // Data that another viewer has read must not stay.
     forgetWorkspace()
     await cache.resetQueries()
   }, [cache])

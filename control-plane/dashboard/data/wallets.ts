@@ -120,7 +120,8 @@ const DOMAIN_TYPES = {
 } as const
 
 /**
- * Wallets read the type of the domain from the types. The market's text leaves it out, for it follows from the domain.
+ * Wallets read the type of the domain from the types. The market's text leaves this type out, because it follows from
+ * the domain.
  */
 function withDomainType(text: string): string {
   const typed: unknown = JSON.parse(text)

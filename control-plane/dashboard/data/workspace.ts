@@ -1,4 +1,7 @@
-/** The workspace that this tab acts in. Other tabs have their own choice, and a new tab begins with the own account. */
+/**
+ * The workspace that this tab acts in. Other tabs have their own choice, and a new tab begins with the reader's own
+ * account.
+ */
 const KEPT = 'mkt_workspace'
 const HEADER = 'x-mkt-workspace'
 

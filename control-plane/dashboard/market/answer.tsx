@@ -1,7 +1,7 @@
 import type { AnswerFacts } from '#control-plane/dashboard/data/ask-model.ts'
 import { exactMoney, milliseconds } from '#control-plane/dashboard/data/format.ts'
 
-/** An answer with what it cost. */
+/** An answer with its cost. */
 export function Answer({ said: { text, costMicro, provider, tookMs } }: { readonly said: AnswerFacts }) {
   return (
     <output className="form">

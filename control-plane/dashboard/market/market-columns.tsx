@@ -33,7 +33,10 @@ export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
   isLowFirst: true,
 }
 
-/** Of a model: the calls that somebody answered. One provider fails, and the next one answers the same call. */
+/**
+ * The share of a model's calls that a provider answered. When one provider fails, the next one may answer the same
+ * call.
+ */
 export const ANSWERED: Column<Pick<Market, 'uptimePct'>> = {
   label: 'Answered 24 h',
   isNumber: true,

@@ -33,7 +33,7 @@ const columns = (now: number): readonly Column<ShownTrade>[] => [
   },
 ]
 
-/** Charged calls, without anybody's name. Their ages are those at `now`. */
+/** Charged calls, without names of buyers and sellers. Their ages are those at `now`. */
 export function TradeTable(props: {
   readonly label: string
   readonly trades: readonly ShownTrade[]

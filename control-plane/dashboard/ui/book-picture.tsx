@@ -8,7 +8,7 @@ const SHELVES = [
 const BEST = 2
 const LEFT = 196
 
-/** A picture of the market: a call goes to the cheapest of several shelves. Words beside it say the same. */
+/** A picture of the market: a call goes to the cheapest of several shelves. The text beside it says the same. */
 export function BookPicture() {
   return (
     <svg className="book-picture" viewBox="0 0 520 240" aria-hidden="true">

@@ -12,7 +12,7 @@ type Props = {
   readonly value: string | undefined
   readonly suggestions: readonly Suggestion[]
   readonly onChoose: (value: string | undefined) => void
-  /** Told when the reader comes to the field, so that suggestions are read only for those who want some. */
+  /** Called when the reader enters the field, so that suggestions are read on demand. */
   readonly onOpen?: () => void
   readonly placeholder?: string
 }
@@ -26,7 +26,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
   const chosen = suggestions.find((one) => one.value === value)?.label ?? value ?? ''
   const [text, setText] = useState(chosen)
   const [isOpen, setOpen] = useState(false)
-  // Nothing is pointed at until the reader types or presses an arrow.
+  // No suggestion is marked until the reader types or presses an arrow.
   const [at, setAt] = useState(-1)
   useEffect(() => setText(chosen), [chosen])
   const found = matching(suggestions, text === chosen ? '' : text)

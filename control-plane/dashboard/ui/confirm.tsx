@@ -35,7 +35,7 @@ type ConfirmProps = {
   readonly title: string
   readonly about?: ReactNode
   readonly lines?: readonly DiffLine[]
-  /** The label of the button that does it. */
+  /** The label of the button that confirms. */
   readonly action: string
   readonly isDanger?: boolean
   /** True asks for a reason, without which nothing is done. */
@@ -48,7 +48,9 @@ type ConfirmProps = {
 
 const MAX_REASON_CHARS = 160
 
-/** Asks before something is done: what it changes, and why. A refusal stands in it, and what was typed stays. */
+/**
+ * Asks for confirmation: shows the changes, and takes the reason. A refusal shows in the dialog, and typed text stays.
+ */
 export function Confirm(props: ConfirmProps) {
   const { title, about, lines, action, isDanger = false, needsReason = false, isBusy, error, onDo, onClose } = props
   const [reason, setReason] = useState('')
@@ -64,7 +66,7 @@ export function Confirm(props: ConfirmProps) {
         {needsReason ? (
           <Input
             label="Reason"
-            hint="Written down in the audit"
+            hint="Kept in the audit log"
             required
             maxLength={MAX_REASON_CHARS}
             value={reason}

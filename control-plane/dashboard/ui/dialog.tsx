@@ -15,7 +15,7 @@ type Props = {
   readonly dialog: Pick<DialogState, 'isOpen' | 'close'>
   readonly title: string
   readonly place?: 'right' | 'middle'
-  /** False while what it shows is seen once: then only its own button closes it. */
+  /** False for a dialog with a secret that is shown once: only its own button closes it. */
   readonly isClosable?: boolean
   readonly actions?: ReactNode
   readonly children: ReactNode
@@ -23,7 +23,7 @@ type Props = {
 
 const FIELDS = 'input:enabled:not([type="checkbox"]), select:enabled, textarea:enabled'
 
-/** Gives the focus back to what had it, or to the screen when that is gone or can have it no more. */
+/** Returns the focus to the element that had it, or to the screen when that element is gone or takes no focus. */
 function giveFocus(before: Element | null): void {
   if (document.querySelector('dialog[open]') !== null) return
   if (before instanceof HTMLElement && before.isConnected) before.focus()

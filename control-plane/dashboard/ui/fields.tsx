@@ -158,7 +158,7 @@ type SegmentsProps<Name extends string> = {
   readonly onChoose: (value: Name) => void
 }
 
-/** A choice of a few, all in sight. */
+/** A choice of a few values, all visible. */
 export function Segments<Name extends string>({ label, value, choices, onChoose }: SegmentsProps<Name>) {
   return (
     <fieldset className="segments" aria-label={label} style={{ border: 0, margin: 0 }}>

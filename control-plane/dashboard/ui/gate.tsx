@@ -34,8 +34,7 @@ function Ended() {
 }
 
 /**
- * Shows a screen to those whose it is, and the way in to everybody else. A session that ends takes nothing away that
- * somebody has typed.
+ * Shows a screen to readers with access to it, and the sign-in to everybody else. Typed text stays when a session ends.
  */
 export function Gate({
   side,

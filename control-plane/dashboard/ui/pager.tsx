@@ -18,8 +18,8 @@ type Place = { readonly before: string | undefined; readonly page: number; reado
 const FIRST: Place = { before: undefined, page: 1, rowsBefore: 0 }
 
 /**
- * Pages by cursor. A cursor leads on only, so the way here is remembered; who comes by a link to a later page is led to
- * the first one.
+ * Pages by cursor. A cursor leads forward only, so the cursors of earlier pages are remembered. A link to a later page
+ * leads to the first one.
  */
 export function Pager({ next, hasNext, after, onPage, total }: PagerProps) {
   const shown = use(RowsShown)

@@ -8,7 +8,7 @@ import { Notice } from './states.tsx'
 
 export type ShownSecret = { readonly title: string; readonly secret: string; readonly about?: string }
 
-/** A secret that is shown once: nothing but the reader's word that it is stored closes this. */
+/** A secret that is shown once. The dialog closes only when the reader confirms that the secret is stored. */
 export function SecretOnce({ shown, onDone }: { readonly shown: ShownSecret; readonly onDone: () => void }) {
   const [isStored, setStored] = useState(false)
   return (

@@ -5,7 +5,7 @@ import { failureOf, MarketError } from '#control-plane/dashboard/data/client.ts'
 import { milliseconds } from '#control-plane/dashboard/data/format.ts'
 import { Button } from './button.tsx'
 
-/** Room for what is on its way. */
+/** A placeholder for content that is loading. */
 export function Skeleton({ height = '1rem', width = '100%' }: { readonly height?: string; readonly width?: string }) {
   return <div className="skeleton" style={{ height, width }} />
 }
@@ -20,7 +20,7 @@ export function SkeletonRows({ rows = 6 }: { readonly rows?: number }) {
   )
 }
 
-/** Room for a row of figures. */
+/** A placeholder for a row of figures. */
 export function SkeletonFigures({ figures = 4 }: { readonly figures?: number }) {
   return (
     <div className="stats" aria-hidden="true">
@@ -35,7 +35,7 @@ export function SkeletonFigures({ figures = 4 }: { readonly figures?: number }) 
   )
 }
 
-/** Room for a card: its heading, and a chart or rows. */
+/** A placeholder for a card: its heading, and a chart or rows. */
 export function SkeletonCard({ height }: { readonly height?: string }) {
   return (
     <div className="card" aria-hidden="true">
@@ -53,7 +53,7 @@ export function SkeletonCard({ height }: { readonly height?: string }) {
   )
 }
 
-/** Room for a screen of which no more is known: a list. */
+/** A placeholder for a screen of unknown shape: a list. */
 export function SkeletonScreen() {
   return (
     <div className="grid" aria-busy="true">
@@ -64,12 +64,12 @@ export function SkeletonScreen() {
 
 type EmptyProps = { readonly title: string; readonly children: ReactNode }
 
-/** True below what was read in part. */
+/** True below data that was read in part. */
 const PartsMissing = createContext(false)
 
-/** A list without lines, which says how lines come into it. Nobody knows that of a list that may not have been read. */
+/** An empty list, with the way to its first line. A list that was read in part does not count as empty. */
 export function Empty({ title, children }: EmptyProps) {
-  if (use(PartsMissing)) return <div className="empty">Not known: this may not have been read.</div>
+  if (use(PartsMissing)) return <div className="empty">Not known. A part of this screen could not be read.</div>
   return (
     <div className="empty">
       <strong>{title}</strong>
@@ -78,7 +78,7 @@ export function Empty({ title, children }: EmptyProps) {
   )
 }
 
-/** Stands where figures will be once the calls behind them are summed. */
+/** A placeholder for figures whose calls are not summed yet. */
 export function NotSummed() {
   return (
     <Empty title="Not known yet">
@@ -102,12 +102,12 @@ function sentenceOf(error: Error): string {
   if (error.code === 'wrong_key_type') return 'The key of this session is for another side of the market.'
   if (error.code === 'rate_limited') {
     const { retryAfterMs } = error
-    return `Too many questions at once. The next one is answered ${retryAfterMs === undefined ? 'in a minute' : `in ${milliseconds(retryAfterMs)}`}.`
+    return `Too many requests at once. Try again ${retryAfterMs === undefined ? 'in a minute' : `in ${milliseconds(retryAfterMs)}`}.`
   }
   return error.message
 }
 
-/** The way in that leaves this screen, and what was typed into it, as it is. */
+/** A sign-in that keeps this screen and its typed text. */
 export function SignInBeside() {
   return (
     <a className="button" href="/sign-in" target="_blank" rel="noopener">
@@ -128,7 +128,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
   )
 }
 
-/** An id of another shape is that of nothing, too. */
+/** A malformed id names nothing, too. */
 const MISSING: ReadonlySet<string> = new Set(['not_found', 'invalid_request'])
 
 /** True where a thing does not exist, or is somebody else's. */
@@ -153,7 +153,7 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
     const told = error ?? (failureCount > 1 ? failureReason : null)
     const room = waiting ?? <SkeletonCard />
     if (told === null) return <div aria-busy="true">{room}</div>
-    // The market is asked on, so the room stays as long as it may be filled.
+    // The page keeps asking, so the placeholder stays until the data arrives.
     return (
       <div className="grid">
         <ErrorNotice error={told} onRetry={() => void refetch()} />
@@ -161,7 +161,7 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
       </div>
     )
   }
-  // A first failure is often a moment's. The second one is told, while the market is asked on.
+  // A first failure often passes in a moment. The second one is shown, and the page keeps asking.
   const stale = error ?? (failureCount > 1 ? failureReason : null)
   const failed = failureOf(data)
   const shownError = stale ?? failed
@@ -171,7 +171,9 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
         <Notice tone="warn">
           <span>
             {sentenceOf(shownError)}{' '}
-            {stale === null ? 'A part of this screen is missing.' : 'What you see is what was read last.'}
+            {stale === null
+              ? 'A part of this screen is missing.'
+              : 'This screen shows the last data that could be read.'}
           </span>
           <Button onClick={() => void refetch()}>Retry</Button>
         </Notice>

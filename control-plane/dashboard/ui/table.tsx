@@ -55,7 +55,7 @@ type TableProps<Row> = {
 
 type RowGroup = { readonly key: string; readonly head: ReactNode }
 
-/** A table of rows. Its first cell may hold a link or a button, and then the whole row opens what that opens. */
+/** A table of rows. When its first cell holds a link or a button, a press anywhere in the row follows that. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
@@ -170,8 +170,8 @@ function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
 const CONTROLS = 'a, button, input, select, textarea, label, summary'
 
 /**
- * Opens what the first cell opens, unless the reader pressed something of its own or marks a text. Its link or button
- * takes the keys.
+ * Follows the link or button of the first cell, unless the reader pressed another control or selects text. Keys go to
+ * the link or button itself.
  */
 function openRow(event: MouseEvent<HTMLTableRowElement>): void {
   const { target, currentTarget, ctrlKey, metaKey, shiftKey } = event

@@ -80,7 +80,7 @@ export type GroupSum = {
   readonly output: number
 }
 
-/** The sums of each group, the dearest first. */
+/** The sums of each group, the most expensive first. */
 export function sumsOf(buckets: readonly Bucket[]): readonly GroupSum[] {
   const sums = new Map<string, GroupSum>()
   for (const bucket of buckets) {

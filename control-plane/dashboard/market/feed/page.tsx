@@ -30,7 +30,7 @@ export function FeedPage() {
   return (
     <Page
       title="Feed and rankings"
-      about="Every charged call, without anybody's name, and the models that are paid for most."
+      about="Every charged call, without names, and the models with the highest payments."
     >
       <Loaded query={query}>
         {(data) => (
@@ -111,7 +111,7 @@ function Rankings({ data, days, onDays, curl }: RankingsProps) {
   const choices = DAYS.map((value) => ({ value, label: value === '1' ? 'Today' : `${value} days` }))
   return (
     <Card
-      title="Models by what is paid for them"
+      title="Models by payments"
       about="UTC days"
       isFlush
       actions={<Segments label="Days" value={days} choices={choices} onChoose={onDays} />}

@@ -123,7 +123,7 @@ function Proof({
 const STEPS = [
   {
     title: 'Sellers list capacity',
-    text: 'Whoever has unused credits or volume prices with a provider lists them at a discount, model by model.',
+    text: 'Companies with unused credits or volume prices at a provider list them at a discount, model by model.',
   },
   {
     title: 'You call one API',

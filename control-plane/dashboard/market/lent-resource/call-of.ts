@@ -24,7 +24,7 @@ export function callOf({ market, hosts, goods, routes }: ShownResource, apiBaseU
   return `curl -X ${method} ${apiBaseUrl}/resources/${market.id} \\\n  ${key} \\\n  -H 'x-target-url: ${host}${path}'${body}`
 }
 
-/** A path with something in the place of each of its names, for a reader to replace. */
+/** A path with a placeholder for each of its names. */
 function filled(path: string, good: string): string {
   return path.replaceAll(/\{(\w+)\+?\}/g, (_whole, name: string) => (name === 'model' ? good : name.toUpperCase()))
 }

@@ -126,7 +126,7 @@ type PublicProps = {
   readonly otherwise: ReactNode
 }
 
-/** A receipt for whoever holds its id. */
+/** A receipt for anyone with its id. */
 function Public({ id, otherwise }: PublicProps) {
   const query = useScreen(PublicReceiptDocument, { id })
   const { error } = query

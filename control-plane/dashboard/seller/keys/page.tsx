@@ -167,7 +167,7 @@ function NewSellerKey({ dialog, onMade }: NewProps) {
       <form className="form" onSubmit={submit}>
         <Input
           label="Name"
-          hint="For you: what lists with it"
+          hint="A name only you see, e.g. listing-script"
           required
           maxLength={200}
           value={label}
@@ -175,7 +175,7 @@ function NewSellerKey({ dialog, onMade }: NewProps) {
         />
         <Input
           label="Ends after, days"
-          hint="Empty never ends"
+          hint="Leave blank for no end"
           type="number"
           min={1}
           max={3650}

@@ -12,7 +12,7 @@ import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Edited } from './edit-offer.tsx'
 import { MOST_PCT } from './edit-offer.tsx'
 
-/** Changes of one offer, with what takes them back. */
+/** Changes of one offer, and the changes that undo them. */
 export type BulkStep = { readonly id: string; readonly model: string; readonly input: Change; readonly back: Change }
 type Change = {
   readonly discount?: number
@@ -21,7 +21,7 @@ type Change = {
 }
 export type Applied = { readonly done: readonly BulkStep[]; readonly failed: readonly string[] }
 
-/** Applies changes one after another. A change that fails is told by name, and the others count. */
+/** Applies changes one after another. A failed change is listed by name, and the others stay. */
 export async function applySteps(steps: readonly BulkStep[], onStep: (stepsDone: number) => void): Promise<Applied> {
   const bulkSteps: BulkStep[] = []
   const failed: string[] = []
@@ -89,7 +89,7 @@ type Props = {
   readonly onClose: () => void
 }
 
-/** Changes several offers at once, after a look at what becomes of each. */
+/** Changes several offers at once, after a preview of each. */
 export function BulkEdit({ offers, onDone, onClose }: Props) {
   const [draft, setDraft] = useState<Draft>({ discount: '', cap: '', status: '' })
   const [at, setAt] = useState(0)

@@ -84,7 +84,7 @@ function Offers() {
   const selection = useSelection({ shown, readAll: whole.rows })
   const [applied, setApplied] = useState<Applied>()
   const change = (next: Partial<typeof search>) => {
-    // A selection holds for its list: what no filter shows any more must not be changed.
+    // A selection belongs to its list: an offer that the filters no longer show must not be changed.
     if ('status' in next || 'model' in next) selection.clear()
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   }

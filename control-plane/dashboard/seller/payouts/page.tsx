@@ -137,7 +137,7 @@ function Position({ position }: { readonly position: PayoutPosition }) {
   )
 }
 
-/** When money leaves, and what it waits for. */
+/** The times at which money leaves, and the reasons why it waits. */
 function Schedule({ position }: { readonly position: PayoutPosition }) {
   const { nextPayoutAt, payoutEveryMs, holdMs, thresholdUsdc } = position
   return (

@@ -62,7 +62,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
 const adviceOf = (reason: string): Advice =>
   ADVICE[reason] ?? { what: `Payouts are withheld: ${words(reason)}.`, next: 'Ask the operators of this market.' }
 
-/** Why money is not paid out, what that means, and what to do. It stays until the reason is gone. */
+/**
+ * A notice that money is not paid out: the reason, its meaning, and the next step. It stays until the reason is gone.
+ */
 export function Withheld({ position, answer }: { readonly position: Position; readonly answer: string | null }) {
   const { payoutStop, payoutHold, recipients } = position
   const ofAddresses = recipients.flatMap(({ holdReason }) => (holdReason === null ? [] : [holdReason]))

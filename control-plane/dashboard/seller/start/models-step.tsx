@@ -28,7 +28,7 @@ const NOTHING_KNOWN = (
 const STEP_PCT = 1
 const MOST_PCT = 95
 const FIRST_PCT = 10
-/** Rows at first. Above as many a field finds one. */
+/** Rows that are shown at first. A longer list has a search field. */
 const SHOWN = 20
 
 function suggestionOf(market: Market | undefined): number {

@@ -157,7 +157,7 @@ function NoOffers() {
 type OfModelProps = { readonly data: SellerYieldQuery; readonly curl: string; readonly isOwn: boolean }
 
 function OfModel({ data, curl, isOwn }: OfModelProps) {
-  // The list of models is what was read before, and holds nothing of this one.
+  // The last data is that of the list of models, and has nothing about this model.
   if (!data.offerReach) return <SkeletonRows />
   return (
     <>

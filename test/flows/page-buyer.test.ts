@@ -318,7 +318,7 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   await rows.filter({ hasText: 'gpt-5-mini' }).waitFor()
   await page.getByLabel('First day, UTC').fill('2020-02-01')
   await page.waitForURL(/from=2020-02-01/)
-  await page.getByText('No call fits').waitFor()
+  await page.getByText('No calls match').waitFor()
   await page.goto(`${site}/buyer/activity`)
   const models = page.getByRole('table', { name: 'Activity' })
   const first = models.locator('tbody tr').first().getByRole('cell').first()

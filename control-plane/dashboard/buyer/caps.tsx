@@ -29,7 +29,7 @@ function CapCell({ cap }: { readonly cap: Cap | null }) {
   )
 }
 
-/** The caps of keys, and which of them ends first. */
+/** The caps of keys, and the cap that ends first. */
 export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
   { label: 'Key', cell: ({ label }) => label, text: ({ label }) => label },
   {

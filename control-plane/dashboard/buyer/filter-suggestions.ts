@@ -15,7 +15,7 @@ function suggestionsOf(sums: readonly Counted[]): readonly Suggestion[] {
     .map(([value, count]) => ({ value, label: value, about: `${compact(count)} ${count === 1 ? 'call' : 'calls'}` }))
 }
 
-/** Names to filter calls by. They are read once a reader comes to a filter. */
+/** Names to filter calls by. They are read once a reader enters a filter. */
 export function useSuggestions() {
   const [isWanted, setWanted] = useState(false)
   const { data } = useScreen(BuyerSuggestionsDocument, {}, { isOn: isWanted })

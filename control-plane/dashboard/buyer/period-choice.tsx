@@ -38,7 +38,7 @@ type ShownWindow = {
 /** Longest choice of days: the market keeps sums by day for as long. */
 const MAX_DAYS = 366
 
-/** Reads the time of a screen. Days that are none, or that are in the wrong order, count as the period. */
+/** Reads the time of a screen. Without valid days in the right order, the period counts. */
 export function windowOf({ period, from, to }: ShownTime, otherwise: ShownPeriod): ShownWindow {
   const first = Date.parse(`${from}T00:00:00Z`)
   const last = Date.parse(`${to ?? from}T00:00:00Z`) + DAY_MS
@@ -50,7 +50,7 @@ export function windowOf({ period, from, to }: ShownTime, otherwise: ShownPeriod
   return { period: shown, filter: { period: shown }, span: lastSpan(PERIOD_MS[shown]), spanMs: PERIOD_MS[shown] }
 }
 
-/** The length of the bars of a chart: hours of up to two days, days of what is longer. */
+/** The length of the bars of a chart: hours for up to two days, days for longer periods. */
 export function intervalOf({ spanMs }: Pick<ShownWindow, 'spanMs'>): Interval {
   return spanMs <= 2 * DAY_MS ? 'hour' : 'day'
 }

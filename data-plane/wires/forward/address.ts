@@ -42,7 +42,7 @@ function readPath(resource: CompiledResource, { method, query }: RawRequest, res
 function readTarget(resource: CompiledResource, { method, headers, query }: RawRequest, rest: string): ForwardAddress {
   if (rest !== '') throw new AppError('unexpected_path', { param: 'path' })
   if (query.size > 0) {
-    const message = 'This provider takes its target in x-target-url, and a query belongs there.'
+    const message = 'This provider takes its target in x-target-url. Put the query there, too.'
     throw new AppError('unexpected_path', { message, param: 'query' })
   }
   const text = headers[TARGET_HEADER]
@@ -65,7 +65,7 @@ function addressAt(
   { match, route, query }: Pick<ForwardAddress, 'match' | 'route' | 'query'>,
 ): ForwardAddress {
   const path = fillPath(match.route.forwardTo, match.captures)
-  if (path === undefined) throw notReachable('The path is none of the provider.')
+  if (path === undefined) throw notReachable('The provider has no such path.')
   const text = query.toString()
   if (text.length > MAX_QUERY_CHARS) {
     const message = `The query has at most ${MAX_QUERY_CHARS} characters.`

@@ -26,7 +26,7 @@ export type JobQueue = {
   size(): number
   faultNext(fault: JobFault): void
   clear(): void
-  /** Removes jobs that were added after that instant and restores jobs that were finished after it. */
+  /** Removes jobs that were added after an instant, and restores jobs that were finished after it. */
   lose(since: number): void
 }
 

@@ -25,7 +25,7 @@ export function savedOf({ listCostMicro, buyerCostMicro }: Summed): number {
   return Math.max(0, listCostMicro - buyerCostMicro)
 }
 
-/** Groups with a line of their own; what is left is one line more. */
+/** Groups with a line of their own. All others share one more line. */
 const MAX_GROUPS = 5
 export const OTHER = 'Other'
 

@@ -125,7 +125,9 @@ function Activity() {
   )
 }
 
-/** The label of a key in place of its id. Other groups keep their names. Calls that nobody served have no label. */
+/**
+ * The label of a key in place of its id. Other groups keep their names. Calls that no provider served have no label.
+ */
 function nameIn({ keys }: BuyerActivityQuery, by: Group | undefined): (group: string) => string {
   const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
   return (group) => labels.get(group) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')
@@ -171,7 +173,7 @@ type HoursProps = {
   readonly period: ShownPeriod
 }
 
-/** When in the day and on which days it was. */
+/** The figure by hour of the day and by day. */
 function Hours({ hours, figure, period }: HoursProps) {
   const { zone } = useSettings()
   const now = useNow(MINUTE_MS)
@@ -191,7 +193,7 @@ function Hours({ hours, figure, period }: HoursProps) {
 
 function NoCalls() {
   return (
-    <Empty title="No call fits">
+    <Empty title="No calls match">
       <p>Try a longer period or fewer filters.</p>
       <Link to="/buyer/keys" search={{}} className="button" data-kind="primary">
         Make a key
@@ -217,7 +219,7 @@ function LogsLink({ by, group, time: { period = '30d', from, to }, children }: L
   )
 }
 
-/** Tokens of a group. Films and pictures have none, which is no zero. */
+/** Tokens of a group. Films and pictures have no tokens, which is not zero. */
 function tokenCount(sum: GroupSum, kind: 'input' | 'output'): number | null {
   return sum.input + sum.output === 0 ? null : sum[kind]
 }

@@ -14,7 +14,7 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { SignButtons } from './sign-buttons.tsx'
 import { usePermit } from './sign-permit.ts'
 
-/** The treasury pays the gas of a permit, and brings none below this to the chain. */
+/** The least amount of a permit, in US dollars: the treasury pays its gas. */
 const LEAST_USD = 1
 
 type Props = {
@@ -32,9 +32,9 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
     dialog.close()
     say(text)
   }
-  const sign = usePermit({ onDone: () => done('Signed. Credit is advanced once the permit is in its block.') })
+  const sign = usePermit({ onDone: () => done('Signed. The market advances credit once the permit is in a block.') })
   const open = useChange(PageOpenAllowanceDocument, {
-    onDone: () => done('Open. Now let the wallet allow the spender.'),
+    onDone: () => done('Open. Now approve the spender with your wallet.'),
   })
   const isBusy = sign.isPending || open.isPending
   const isEnough = Number(amount) >= LEAST_USD

@@ -10,13 +10,13 @@ type Props = {
   readonly onClose: () => void
 }
 
-/** Ends payment from the wallet after a look at what becomes of its credit. */
+/** Ends payment from the wallet, after a preview of its credit. */
 export function EndLine({ allowance: { status, advancedUsdc, owedUsdc }, onClose }: Props) {
   const say = useToast()
   const end = useChange(PageCloseAllowanceDocument, {
     onDone: () => {
       onClose()
-      say('Nothing more is advanced.')
+      say('Payment from your wallet has ended.')
     },
   })
   return (
@@ -25,8 +25,8 @@ export function EndLine({ allowance: { status, advancedUsdc, owedUsdc }, onClose
       about="Calls continue on prepaid credit. Sign afterwards to revoke the allowance on chain."
       lines={[
         { name: 'State', now: status, after: 'closed' },
-        { name: 'Advanced', now: exactMoney(advancedUsdc), after: 'what is not spent is taken back' },
-        { name: 'Spent, to be taken', now: exactMoney(owedUsdc), after: 'taken from the wallet once more' },
+        { name: 'Advanced', now: exactMoney(advancedUsdc), after: 'the unspent part is taken back' },
+        { name: 'Spent, not collected', now: exactMoney(owedUsdc), after: 'collected once more' },
       ]}
       action="End it"
       isDanger

@@ -43,7 +43,9 @@ function Credit() {
         {(data) => (
           <>
             <Balances data={data} live={updates?.credit ?? undefined} />
-            <NeedsWallet>A transfer is credited, and calls are paid from a wallet, only once it is linked.</NeedsWallet>
+            <NeedsWallet>
+              The market credits transfers of a linked wallet only, and draws only on a linked wallet.
+            </NeedsWallet>
             <TopUp />
             <WalletLine allowance={data.allowance} curl={curl} />
             <Deposits data={data} curl={curl} />
@@ -72,9 +74,9 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
         {
           label: 'To spend',
           value: <Money micro={live?.creditBalanceUsdc ?? me?.creditBalanceUsdc} />,
-          hint: 'prepaid credit less what is held',
+          hint: 'prepaid credit less the held amount',
         },
-        { label: 'Held', value: <Money micro={held} />, hint: 'for calls that run' },
+        { label: 'Held', value: <Money micro={held} />, hint: 'for running calls' },
         ...(me?.balanceUsdc === null || me === null
           ? []
           : [{ label: 'In the wallet', value: <Money micro={me.balanceUsdc} />, hint: 'USDC on chain' }]),
@@ -84,7 +86,7 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
               {
                 label: 'Allowance',
                 value: <Money micro={me.allowanceUsdc} />,
-                hint: 'what the settlement contract may take',
+                hint: 'the settlement contract may take this',
               },
             ]),
       ]}

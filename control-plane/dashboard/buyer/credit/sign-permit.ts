@@ -22,11 +22,16 @@ type Permit = { readonly typedData: string; readonly value: string; readonly dea
 const MICRO = 1_000_000
 const same = (left: unknown, right: string) => String(left).toLowerCase() === right.toLowerCase()
 
-/** The permit in an answer, if it is the one that was asked for. A wallet is never shown another. Throws an Error. */
+/**
+ * The permit in an answer, after a check that it is the requested one. A wallet is never shown another. Throws an
+ * Error.
+ */
 function permitOf({ wallet, spender, asset, typedData }: PermitTerms, address: string, value: string): Permit {
   if (typedData === null) throw new Error('The market made no permit to sign.')
   if (!same(address, wallet)) {
-    throw new Error(`This is ${address}. The account belongs to ${wallet}: choose that one in your wallet.`)
+    throw new Error(
+      `Your wallet uses ${address}. The account belongs to ${wallet}. Choose that address in your wallet.`,
+    )
   }
   const typed: unknown = JSON.parse(typedData)
   const isAsAsked =
@@ -34,7 +39,7 @@ function permitOf({ wallet, spender, asset, typedData }: PermitTerms, address: s
     same(at(typed, 'message', 'spender'), spender) &&
     same(at(typed, 'domain', 'verifyingContract'), asset) &&
     at(typed, 'message', 'value') === value
-  if (!isAsAsked) throw new Error('The market asks for another permit: nothing was signed.')
+  if (!isAsAsked) throw new Error('The market sent a different permit. Nothing was signed.')
   return { typedData, value, deadline: Number(at(typed, 'message', 'deadline')) }
 }
 
@@ -53,17 +58,17 @@ export function usePermit(options: { readonly onDone: () => void }) {
   })
 }
 
-/** Takes back what the wallet of an ended line still allows. `note` says so where that is nothing. */
+/** Revokes the rest of the allowance of an ended line. `note` tells the reader the result. */
 export function useRevocation() {
   const [note, setNote] = useState<string>()
   const hand = useChange(PageSignAllowanceDocument, {
-    onDone: () => setNote('Signed. The wallet allows nothing once that is in its block.'),
+    onDone: () => setNote('Signed. The allowance ends once the permit is in a block.'),
   })
   const revoke = useMutation({
     mutationFn: async (wallet: BrowserWallet) => {
-      // Closing again changes nothing, and answers the permit of nothing where there is something to take back.
+      // A second close changes nothing, and returns a permit of 0 while the wallet has an allowance.
       const { closeAllowance } = await ask(PageCloseAllowanceDocument, {}, { idempotencyKey: crypto.randomUUID() })
-      if (closeAllowance.typedData === null) return setNote('The wallet allows nothing.')
+      if (closeAllowance.typedData === null) return setNote('The wallet has no allowance to revoke.')
       const { signature, value, deadline } = await signTypedData(wallet, (address) =>
         Promise.resolve(permitOf(closeAllowance, address, '0')),
       )

@@ -13,10 +13,10 @@ import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { SignButtons } from './sign-buttons.tsx'
 
-/** The treasury pays the gas of a signed deposit, and takes none below this. */
+/** The least signed deposit, in US dollars: the treasury pays its gas. */
 const LEAST_USD = 1
 
-/** Funds the account: a wallet signs an authorization, and the market brings it to the chain. */
+/** Funds the account: a wallet signs an authorization, and the market submits it to the chain. */
 export function TopUp() {
   const wallets = useWallets()
   return (
@@ -50,7 +50,7 @@ function Deposit({ wallets }: { readonly wallets: readonly BrowserWallet[] }) {
   const hand = useChange(PageSignDepositDocument, {
     onDone: () => {
       setAmount('')
-      say('Signed. The credit is there once the transfer is in its block.')
+      say('Signed. Your balance grows once the transfer is in a block.')
     },
   })
   const sign = useMutation({

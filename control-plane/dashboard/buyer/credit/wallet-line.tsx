@@ -25,11 +25,11 @@ const TONES: Readonly<Record<Allowance['status'], Tone>> = {
 
 type Props = {
   readonly allowance: BuyerCreditQuery['allowance']
-  /** The question of the screen at the API. */
+  /** The query of the screen, as a command. */
   readonly curl: string
 }
 
-/** Pays from the wallet of the account as it spends. Nothing is shown where the market takes nothing from wallets. */
+/** Payment from the wallet of the account, as calls spend. Hidden in a market that does not draw from wallets. */
 export function WalletLine({ allowance, curl }: Props) {
   const allowing = useDialog()
   const [isEnding, setEnding] = useState(false)
@@ -57,8 +57,8 @@ export function WalletLine({ allowance, curl }: Props) {
       <div className="grid">
         {status === 'stopped' ? (
           <Notice tone="warn">
-            Nothing more is advanced{allowance.reason === null ? '' : `: ${words(allowance.reason)}`}. What is owed is
-            tried again; bring USDC to the wallet, or allow more.
+            The market advances no more credit{allowance.reason === null ? '' : `: ${words(allowance.reason)}`}. The
+            market will try to collect the debt again. Add USDC to the wallet, or allow more.
           </Notice>
         ) : null}
         <Standing allowance={allowance} />
@@ -86,8 +86,8 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
   if (status === 'none') {
     return (
       <p>
-        Calls run on credit that the market advances, up to {money(allowance.limitUsdc)}, and never more than the wallet
-        has and allows. The wallet signs a permit; it needs no ETH.
+        Calls run on credit that the market advances, up to {money(allowance.limitUsdc)}, and never more than the
+        balance and the allowance of the wallet. The wallet signs a permit; it needs no ETH.
       </p>
     )
   }
@@ -101,7 +101,7 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
           </Badge>,
         ],
         ['Wallet', <code key="wallet">{wallet}</code>],
-        ['May be taken by', <code key="spender">{spender}</code>],
+        ['Spender', <code key="spender">{spender}</code>],
         ['The wallet has', amountOf(balanceUsdc)],
         ['And allows', amountOf(allowanceUsdc)],
         ['Read from the chain', readAt === null ? <Unknown key="read" /> : <Ago key="read" at={readAt} />],
@@ -109,7 +109,7 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
           'Advanced',
           <span key="advanced">{`${exactMoney(allowance.advancedUsdc)} of at most ${money(allowance.limitUsdc)}`}</span>,
         ],
-        ['Spent, to be taken', <span key="owed">{exactMoney(allowance.owedUsdc)}</span>],
+        ['Spent, not collected', <span key="owed">{exactMoney(allowance.owedUsdc)}</span>],
         ...(permit === null
           ? []
           : [
@@ -123,7 +123,7 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
   )
 }
 
-/** The permit of a line that has ended may still stand on the chain. */
+/** The permit of an ended line may still be valid on the chain. */
 function TakeBack() {
   const wallets = useWallets()
   const { revoke, note } = useRevocation()
@@ -136,7 +136,7 @@ function TakeBack() {
         {wallets.length === 0 ? <span className="muted">No wallet extension found.</span> : null}
         {wallets.map((wallet) => (
           <Button key={wallet.info.uuid} disabled={revoke.isPending} onClick={() => revoke.mutate(wallet)}>
-            {`Take it back with ${wallet.info.name}`}
+            {`Revoke with ${wallet.info.name}`}
           </Button>
         ))}
       </div>

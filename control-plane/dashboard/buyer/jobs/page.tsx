@@ -116,7 +116,7 @@ function unitsText(units: number, unit: string): string {
   return [count(units), units === 1 ? noun : `${noun}s`, ...rest].join(' ')
 }
 
-/** Reads the list again for a job that was begun after it was read. */
+/** Reads the list again for a job that began after the last read. */
 function useNewJobs({ data, refetch }: UseQueryResult<BuyerJobsQuery>, newest: string | undefined): void {
   const isKnown = data?.jobs?.edges.some(({ node }) => node.id === newest) ?? true
   useEffect(() => {
@@ -269,20 +269,20 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
 
 type CancelProps = {
   readonly job: Job
-  /** Says beside the job what became of it. */
+  /** Shows the outcome beside the job. */
   readonly onNote: (text: string) => void
   readonly onClose: () => void
 }
 
 const CANNOT_STOP =
-  'Its provider cannot stop it. It goes on to its end and is charged then, or costs nothing past its deadline.'
+  'The provider cannot stop this job. The job is charged when it ends, or costs nothing past its deadline.'
 
 function Cancel({ job, onNote, onClose }: CancelProps) {
   const say = useToast()
   const cancel = useChange(PageCancelJobDocument, {
     onDone: ({ cancelJob: { state } }) => {
       onClose()
-      if (state === 'running') onNote('Its provider was asked to stop it.')
+      if (state === 'running') onNote('The provider was asked to stop the job.')
       else say(`The job is ${state}.`)
     },
   })
@@ -291,7 +291,7 @@ function Cancel({ job, onNote, onClose }: CancelProps) {
       { id: job.id },
       {
         onError: (error) => {
-          // The dialog could not be of any more use: the provider's protocol has no word for it.
+          // The dialog closes, because the provider's protocol has no cancellation.
           if (!(error instanceof MarketError) || error.code !== 'conflict') return
           onNote(CANNOT_STOP)
           onClose()
@@ -301,10 +301,10 @@ function Cancel({ job, onNote, onClose }: CancelProps) {
   return (
     <Confirm
       title="Cancel this job?"
-      about={`The provider of ${job.model} is asked to stop. You pay for the part that is finished by then.`}
+      about={`We ask the provider of ${job.model} to stop. You pay for the part that is finished by then.`}
       lines={[
         { name: 'State', now: job.state, after: 'cancelled' },
-        { name: 'Held', now: <Money micro={job.quoteMicro} />, after: 'what is not used comes back' },
+        { name: 'Held', now: <Money micro={job.quoteMicro} />, after: 'the unused part comes back' },
       ]}
       action="Cancel the job"
       isDanger

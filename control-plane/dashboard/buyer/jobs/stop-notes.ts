@@ -6,10 +6,10 @@ export type StopNotes = Readonly<Record<string, string>>
 const NOTES = ['stop-notes']
 const NO_NOTES: StopNotes = {}
 
-/** Notes beside jobs. They last while the page is open, whatever screen is looked at, and go with who is signed in. */
+/** Notes beside jobs. They last while the page is open, on every screen, and end with the session. */
 export function useStopNotes(): { readonly notes: StopNotes; readonly note: (job: string, text: string) => void } {
   const cache = useQueryClient()
-  // Nobody is asked: the page itself writes them.
+  // No query reads them: the page itself writes them.
   const { data = NO_NOTES } = useQuery<StopNotes>({
     queryKey: NOTES,
     queryFn: () => NO_NOTES,

@@ -30,7 +30,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
   const isPlayground = kind === 'playground'
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    // The hour of an end that the owner leaves alone stays.
+    // An expiry that the owner does not change keeps its hour.
     const ending = end === dateOf(expiresAt) ? {} : { expiresAt: end === '' ? null : Date.parse(end) }
     update.mutate({ id, input: { ...termsIn(draft), ...ending } })
   }

@@ -20,7 +20,7 @@ const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
 const namesIn = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
 const textOf = (value: number | null) => (value === null ? '' : String(value))
 
-/** The terms that a draft asks for. A blank field takes its limit away. */
+/** The terms of a draft. A blank field removes its limit. */
 export function termsIn(draft: KeyDraft) {
   const models = namesIn(draft.models)
   return {

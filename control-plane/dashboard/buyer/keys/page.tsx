@@ -43,8 +43,8 @@ function Keys() {
   const navigate = useNavigate({ from: '/buyer/keys' })
   const query = useScreen(BuyerKeysDocument, { after })
   const dialog = useDialog()
-  // A link of the palette opens the dialog, too. A press of the button leaves the address as it is, so that the focus
-  // comes back to the button.
+  // A link of the palette also opens the dialog. The button does not change the address, so that the focus returns to
+  // it.
   const making = {
     isOpen: dialog.isOpen || isNew === 'yes',
     open: dialog.open,
@@ -226,8 +226,8 @@ function Rotate({
       <Facts
         facts={[
           ['Now', `${key.keyPrefix}… works`],
-          ['After', 'A new secret works as well. The present one works for one more day.'],
-          ['Stays', 'The id, the caps, and what was spent of them.'],
+          ['After', 'The key gets a new secret. The present secret works for one more day.'],
+          ['Stays', 'The id, the caps, and their spending.'],
         ]}
       />
       {rotate.error === null ? null : <ErrorNotice error={rotate.error} />}
@@ -258,7 +258,7 @@ function Revoke({ asked: { key }, onDone }: AskProps) {
       <Facts
         facts={[
           ['Now', `${key.keyPrefix}… works`],
-          ['After', 'Every call with it is refused, at once and for good. Sessions of this key end.'],
+          ['After', 'The market refuses every call with this key, at once and for good. Sessions of this key end.'],
         ]}
       />
       {revoke.error === null ? null : <ErrorNotice error={revoke.error} />}

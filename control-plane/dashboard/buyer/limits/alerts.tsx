@@ -25,7 +25,7 @@ const nameOf = ({ label, url }: Hook) => label ?? url
 /** Micro-USD of a dollar. */
 const MICRO = 1e6
 
-/** The webhooks of the account: made, tested, changed and removed here. */
+/** The webhooks of the account, with the ways to create, test, change and delete them. */
 export function Alerts({ hooks, curl }: { readonly hooks: readonly Hook[]; readonly curl: string }) {
   const [opened, setOpened] = useState<Opened>()
   const [secret, setSecret] = useState<ShownSecret>()

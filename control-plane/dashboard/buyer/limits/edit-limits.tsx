@@ -20,7 +20,7 @@ const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
 const dollars = (value: number | null) => (value === null ? 'no cap' : money(Math.round(value * MICRO)))
 const calls = (value: number | null) => (value === null ? 'as for all keys' : count(value))
 
-/** Changes the caps of a key: what they are stands beside what they will be. */
+/** Changes the caps of a key. The dialog shows them before and after. */
 export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; readonly onDone: () => void }) {
   const { keyId: id, label, rateLimitRpm } = limited
   const now = { daily: dollarsIn(limited.daily), monthly: dollarsIn(limited.monthly) }

@@ -12,7 +12,7 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 
-/** The events in the words of the page. Their names stand in the body. */
+/** The events in the words of the page. The body has their names. */
 const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
   { name: 'key.cap_reached', label: 'A key has used 80% or 100% of a cap' },
   { name: 'balance.low', label: 'The balance is low' },
@@ -24,7 +24,7 @@ const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
   { name: 'payout.address_changed', label: 'A payout address changed' },
   { name: 'payout.held', label: 'A payout is held' },
   { name: 'payout.paid', label: 'A payout is paid' },
-  { name: 'payout.returned', label: 'A payout came back' },
+  { name: 'payout.returned', label: 'A payout was returned' },
 ]
 const FIRST_EVENTS = ['key.cap_reached', 'balance.low']
 

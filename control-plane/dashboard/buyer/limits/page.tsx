@@ -61,7 +61,7 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
         {
           label: 'To spend now',
           value: <Money micro={caps?.creditBalanceUsdc} />,
-          hint: caps === null ? undefined : `${money(caps.heldUsdc)} held for calls that run`,
+          hint: caps === null ? undefined : `${money(caps.heldUsdc)} held for running calls`,
         },
         {
           label: 'Used up first',

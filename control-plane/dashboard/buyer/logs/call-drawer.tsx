@@ -21,11 +21,14 @@ type Entry = NonNullable<BuyerLogEntryQuery['request']>
 type Bill = NonNullable<BuyerLogEntryQuery['requestBill']>
 
 const NO_CALL = <p>No call of yours has this id.</p>
-/** A call that was just made is looked for so often, and so long: it is booked soon after its answer. */
+/**
+ * The number of looks for a call that was just made, and the pause between them: a call is booked soon after its
+ * answer.
+ */
 const LOOK_MS = 2_000
 const SOUGHT_MS = 20_000
 
-/** Reads a call, and looks again for one that is not there yet. */
+/** Reads a call, and tries again for a call that is not booked yet. */
 function useCall(id: string) {
   const [over, setOver] = useState<string>()
   const query = useScreen(BuyerLogEntryDocument, { id }, over === id ? {} : { everyMs: LOOK_MS })
@@ -204,8 +207,8 @@ function Route({ entry: { routing, attempts, settlementStatus } }: { readonly en
         <h3>Route</h3>
         <p className="muted">
           {settlementStatus === 'pending'
-            ? 'Why it went where it went is told once the call is booked.'
-            : 'Nothing was noted of the offers that could have served it. Calls that begin a long job have no such note.'}
+            ? 'The route shows once the call is booked.'
+            : 'This call has no record of its route. Calls that begin a long job have none.'}
         </p>
       </section>
     )

@@ -58,7 +58,7 @@ function Logs() {
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
   const change = useCallback(
     (next: Partial<typeof search>) => {
-      // Back leads to the page before, and out of a call to its list.
+      // The back button leads to the page before, and from a call to the list.
       const isStep = 'call' in next ? call === undefined : 'after' in next
       void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !isStep })
     },
@@ -70,10 +70,7 @@ function Logs() {
   const nameOfKey = (id: string) => keys.find(({ value }) => value === id)?.label ?? id
   useStepKeys(calls, call, open)
   return (
-    <Page
-      title="Logs"
-      about="Every call, what it cost, and why it went where it went. J and K step through, Esc closes."
-    >
+    <Page title="Logs" about="Every call, with its cost and its route. J and K step through, Esc closes.">
       <LogFilters search={search} keys={keys} onChange={change} />
       <Loaded query={query}>
         {(data) => (
@@ -89,7 +86,7 @@ function Logs() {
                 curl={curlOf(BuyerLogsDocument, variables, true)}
                 whole={fileOf(BuyerCallsFileDocument, { filter: variables.filter }, (read) => read.usageExport)}
                 empty={
-                  <Empty title="No call fits">
+                  <Empty title="No calls match">
                     <p>A longer period or fewer conditions show more.</p>
                     <Button onClick={() => void navigate({ search: { period: '30d' } })}>
                       Show 30 days of everything

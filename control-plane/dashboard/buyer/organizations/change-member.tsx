@@ -15,7 +15,7 @@ import { rolesFor } from './roles.ts'
 type Member = NonNullable<BuyerOrganizationQuery['members']>[number]
 type Props = { readonly organization: string; readonly member: Member; readonly onClose: () => void }
 
-/** Gives a member another role, after a look at the difference. */
+/** Gives a member another role, after a preview of the difference. */
 export function ChangeRole({ organization, member, own, onClose }: Props & { readonly own: string }) {
   const say = useToast()
   const [role, setRole] = useState(member.role)

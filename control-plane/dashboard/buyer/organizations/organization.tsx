@@ -54,7 +54,7 @@ function NotFound() {
     <Page title="Organisation">
       <Card title="Not found" isFlush>
         <Empty title="You are in no organisation with this id">
-          <p>It does not exist, or you are no member of it any more.</p>
+          <p>The organisation does not exist, or you are no longer a member.</p>
           <Link className="button" to="/buyer/organizations" search={{}}>
             All organisations
           </Link>
@@ -228,7 +228,7 @@ function Invite({ id, own }: { readonly id: string; readonly own: string }) {
   const invite = useChange(PageCreateInvitationDocument, {
     onDone: () => {
       setWallet('')
-      say('Invited. It waits for a week under Organisations of that wallet.')
+      say('Invited. The wallet can accept within a week, under Organisations.')
     },
   })
   const submit = (event: FormEvent) => {

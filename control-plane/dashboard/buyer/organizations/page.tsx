@@ -32,7 +32,7 @@ export function OrganizationsPage() {
   )
 }
 
-/** Organisations are those of a wallet. A key of one side has none. */
+/** Organisations belong to wallets. A key of one side has none. */
 function OfWallet() {
   const { kind } = useViewer()
   const { organization } = useSearch({ from: '/buyer/organizations' })
@@ -41,7 +41,7 @@ function OfWallet() {
     <Page title="Organisations" about={ABOUT}>
       <Card title="Sign in with a wallet" isFlush>
         <Empty title="This browser is signed in with a key">
-          <p>Organisations belong to wallets. A key spends for one account and sees none of them.</p>
+          <p>Organisations belong to wallets. A key uses one account and sees no organisation.</p>
           <Link to="/sign-in" search={{ to: '/buyer/organizations' }} className="button" data-kind="primary">
             Sign in with a wallet
           </Link>

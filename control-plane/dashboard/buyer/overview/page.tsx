@@ -71,7 +71,7 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
         {
           label: 'To spend now',
           value: <Amount micro={balance} />,
-          hint: held === undefined ? undefined : `${money(held)} held for calls that run`,
+          hint: held === undefined ? undefined : `${money(held)} held for running calls`,
         },
         {
           label: `Spent in ${during}`,

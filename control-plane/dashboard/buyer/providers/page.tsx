@@ -109,7 +109,7 @@ function Remove({ own, onClose }: { readonly own: Own; readonly onClose: () => v
   const remove = useChange(PageRemoveOwnProviderDocument, {
     onDone: () => {
       onClose()
-      say('The key is gone.')
+      say('The key is removed.')
     },
   })
   return (
@@ -117,7 +117,7 @@ function Remove({ own, onClose }: { readonly own: Own; readonly onClose: () => v
       title="Remove this key?"
       about="The market deletes the key. Add it again to use it again."
       lines={[
-        { name: own.model ?? 'Every model', now: `asked at ${own.provider} first`, after: 'asked on the market' },
+        { name: own.model ?? 'Every model', now: `tried at ${own.provider} first`, after: 'tried on the market' },
       ]}
       action="Remove"
       isDanger

@@ -101,7 +101,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           error={put.error}
           onDo={() =>
             put.mutate(next, {
-              // The figures are read again by now. Edits made since then stay.
+              // The stored rules were read again meanwhile. Edits made since then stay.
               onSuccess: () => setDraft((now) => (now === draft ? undefined : now)),
             })
           }

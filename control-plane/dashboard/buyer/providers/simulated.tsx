@@ -19,7 +19,9 @@ type Props = {
   readonly curl: string
 }
 
-/** The answer of a simulation: paid, under the policy of now, and under the one that was tried. */
+/**
+ * The answer of a simulation: the real cost, the estimate under the present policy, and that under the tried policy.
+ */
 export function Simulated({ simulation, policy, curl }: Props) {
   const { calls, isWhole, from, to, unknownProviders, byModel } = simulation
   if (calls === 0) {
@@ -35,7 +37,9 @@ export function Simulated({ simulation, policy, curl }: Props) {
   return (
     <div className="grid">
       {unknownProviders.length === 0 ? null : (
-        <Notice tone="warn">No provider is called {unknownProviders.join(', ')}. Nothing changes by it.</Notice>
+        <Notice tone="warn">
+          No provider is called {unknownProviders.join(', ')}. The simulation changes nothing.
+        </Notice>
       )}
       <Figures simulation={simulation} />
       <Table
@@ -57,9 +61,9 @@ export function Simulated({ simulation, policy, curl }: Props) {
       />
       <p className="small muted">
         {isWhole ? `All ${count(calls)} calls` : `The newest ${count(calls)} calls`} that offers of the market served
-        from <Time at={from} /> to <Time at={to} />. Prices, speeds and health are those of the book now, and daily caps
-        begin whole. What single calls and keys asked for, and the share of other buyers, is left out; calls that a key
-        of your own served stay as they are.
+        from <Time at={from} /> to <Time at={to} />. Prices, speeds and health are those of the present book, and daily
+        caps begin full. Settings of single calls and keys and the calls of other buyers are left out. Calls that your
+        own provider keys served are not replayed.
       </p>
       <p className="small">To use this policy for single calls, add this to the body:</p>
       <Code label="The policy in the body of a call" text={bodyOf(policy)} />
@@ -78,8 +82,8 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
           value: comparedCalls === 0 ? <Unknown /> : <span title={`${change} micro-USD`}>{signed(change)}</span>,
           hint:
             comparedCalls === 0
-              ? 'no call is served under both'
-              : `${before === 0 ? '' : `${change > 0 ? '+' : ''}${percent((change / before) * 100)}, `}over ${count(comparedCalls)} calls that both serve`,
+              ? 'no call is served under both policies'
+              : `${before === 0 ? '' : `${change > 0 ? '+' : ''}${percent((change / before) * 100)}, `}over ${count(comparedCalls)} calls that both policies serve`,
         },
         {
           label: 'First token, median',
@@ -87,12 +91,12 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
           hint:
             present.ttftMs === null
               ? 'providers are not measured yet'
-              : `${milliseconds(present.ttftMs)} under your policy of now`,
+              : `${milliseconds(present.ttftMs)} under your present policy`,
         },
         {
           label: 'Calls without an offer',
           value: percent(policy.unservedPct),
-          hint: `${count(policy.unserved)} of ${count(calls)}; ${count(present.unserved)} under your policy of now`,
+          hint: `${count(policy.unserved)} of ${count(calls)}; ${count(present.unserved)} under your present policy`,
         },
       ]}
     />
@@ -119,7 +123,7 @@ function sidesOf({ calls, paidMicro, listMicro, paidTtftMs, present, policy }: S
       listMicro,
       ttftMs: paidTtftMs,
     },
-    { ...present, name: 'Your policy of now', about: 'estimated' },
+    { ...present, name: 'Your present policy', about: 'estimated' },
     { ...policy, name: 'This policy', about: 'estimated' },
   ]
 }
@@ -177,7 +181,7 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Policy of now',
+    label: 'Present policy',
     isNumber: true,
     cell: ({ presentMicro }) => <Money micro={presentMicro} />,
     text: ({ presentMicro }) => presentMicro,
@@ -202,7 +206,7 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
   },
 ]
 
-/** The same policy in the members of a call's body. */
+/** The policy as members of a call's body. */
 function bodyOf(policy: Props['policy']): string {
   const { minDiscountPct, providersOnly, providersBlocked, providerOrder, allowUntrusted, sort } = policy
   const some = (names: typeof providersOnly) => (names == null || names.length === 0 ? undefined : names)

@@ -22,7 +22,7 @@ const SORTS = [
 
 const namesIn = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter((name) => name !== '')
 
-/** Asks what past calls would have cost under another policy. The policy stands in the address. */
+/** Estimates the cost of past calls under another policy. The policy is in the address. */
 export function Simulator() {
   const search = useSearch({ from: '/buyer/providers' })
   const variables: BuyerRoutingQueryVariables = {
@@ -44,7 +44,7 @@ export function Simulator() {
       about="An estimate on the current order book. Nothing changes, and no provider is called."
     >
       <div className="grid">
-        {/* The form begins anew with what the address has. */}
+        {/* The form begins anew with the values of the address. */}
         <Wishes key={JSON.stringify(search)} />
         {isAsked ? (
           <Loaded query={query}>

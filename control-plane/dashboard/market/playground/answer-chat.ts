@@ -12,7 +12,7 @@ const DRAW_EVERY_MS = 40
 export type Answering = {
   readonly paid: PayingCall
   readonly signal: AbortSignal
-  /** Tells what has become known of the answer. */
+  /** Receives the known parts of the answer. */
   readonly onKnown: (facts: Partial<ModelReply>) => void
 }
 
@@ -66,7 +66,9 @@ function onKnownEnd(event: unknown, onKnown: Answering['onKnown']): void {
   if (at(event, 'choices', 0, 'finish_reason') === 'length') onKnown({ isCut: true })
 }
 
-/** An answer that fails after its beginning says so in an event, with what the delivered part costs. */
+/**
+ * An answer that fails after its beginning ends with an event that has the error and the cost of the delivered part.
+ */
 function refuseError(event: unknown): void {
   const message = at(event, 'error', 'message')
   if (typeof message === 'string') throw new MarketError('upstream_error', message)

@@ -10,7 +10,7 @@ import { bodyFacts, headFacts } from './reply.ts'
 /** Pauses between two looks at a job: at first, and at most. */
 const FIRST_LOOK_MS = 1_500
 const LONGEST_LOOK_MS = 10_000
-/** Looks of one page at one job: more than a job of an hour needs. The screen of jobs goes on from there. */
+/** Most polls of one job by the page: more than a job of an hour needs. After that, the jobs screen shows the job. */
 const MAX_LOOKS = 500
 const SOON_MS = 10_000
 /** The beginning of a picture in base64, by its type. */

@@ -60,7 +60,7 @@ const CALLS: { readonly [Kind in Making]: (column: ShownColumn, asked: Asked) =>
   }),
 }
 
-/** The call that asks a column a question, after what was said to it before. */
+/** The call that asks a column a question, with the turns before it. */
 export function callOf(column: ShownColumn, asked: Asked): ApiCall {
   return CALLS[column.making](column, asked)
 }

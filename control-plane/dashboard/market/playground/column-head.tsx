@@ -15,7 +15,7 @@ type Props = {
   readonly onRemove: (() => void) | undefined
 }
 
-/** A model of the playground: its name, its seller, and what the next answer costs there at most. */
+/** A model of the playground: its name, its seller, and the highest cost of the next answer. */
 export function ColumnHead({ column, place, quote, onModel, onProvider, onRemove }: Props) {
   const { market, model, provider } = column
   const name = market?.name ?? model

@@ -20,7 +20,7 @@ export type ModelColumn = {
   readonly provider: string | undefined
 }
 
-/** A column with what the market says of its model. Undefined is a model that the market does not list. */
+/** A column with the market's data on its model. Undefined for a model that the market does not list. */
 export type ShownColumn = ModelColumn & { readonly making: Making; readonly market: PlaygroundModel | undefined }
 
 /** The columns of an address: `model` or `model@provider`, with commas between them. */
@@ -54,13 +54,13 @@ export function makingOf(market: PlaygroundModel | undefined, wish: Making | und
   return endpoints.includes('speech') ? 'speech' : 'chat'
 }
 
-/** True for a model that pictures can be shown to. Nobody knows of a model that the market does not list. */
+/** True for a model that reads pictures. Unknown, so true, for a model that the market does not list. */
 export function takesPictures({ market, making }: ShownColumn): boolean {
   if (market === undefined) return true
   return making !== 'speech' && making !== 'music' && market.inputModalities.includes('image')
 }
 
-/** True where a model of these listens to a parameter. */
+/** True when one of these models takes a parameter. */
 export function anyHeeds(columns: readonly ShownColumn[], ...names: readonly string[]): boolean {
   return columns.some(({ market }) => market === undefined || names.some((name) => market.parameters.includes(name)))
 }

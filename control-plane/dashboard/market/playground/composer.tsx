@@ -20,7 +20,7 @@ type Props = {
   readonly onStop: () => void
 }
 
-/** Where the next question is written. */
+/** The form for the next question. */
 export function Composer({ columns, question, isOpen, onChange, onSend, onStop }: Props) {
   const { text, pictures } = question
   const [fault, setFault] = useState<string>()
@@ -32,7 +32,7 @@ export function Composer({ columns, question, isOpen, onChange, onSend, onStop }
     event.preventDefault()
     if (!canSend) return
     onSend()
-    // The button that was pressed gives way to another one. The next question is written here.
+    // Another button replaces the pressed one, so the focus moves to the field for the next question.
     form.current?.querySelector('textarea')?.focus()
   }
   const press = (event: KeyboardEvent) => {

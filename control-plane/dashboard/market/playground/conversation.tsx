@@ -25,7 +25,7 @@ type Props = {
   readonly onAskAgain: (turn: ChatTurn, column: ShownColumn) => void
 }
 
-/** The conversation so far. Each question stands above the answers of the columns. */
+/** The conversation so far. Each question is above the answers of the columns. */
 export function Conversation({ turns, columns, paid, onPrompt, onAskAgain }: Props) {
   const end = useRef<HTMLDivElement>(null)
   const count = turns.length

@@ -14,7 +14,7 @@ function Anchor({ href = '', children }: LinkProps) {
   )
 }
 
-/** A picture at an address of a model's choice would tell its host of the reader, so its words stand for it. */
+/** A picture at an address that the model chose would reveal the reader to its host, so only its text is shown. */
 function Words({ alt }: { readonly alt?: string }) {
   return <span className="muted">{alt}</span>
 }

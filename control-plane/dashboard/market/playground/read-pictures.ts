@@ -8,7 +8,7 @@ export const PICTURE_TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/gi
 
 type Read = { readonly pictures: readonly Picture[]; readonly fault: string | undefined }
 
-/** Reads files beside the pictures that are there. What cannot go with a message is left out and named. */
+/** Reads files in addition to the present pictures. A file that a message cannot hold is left out and named. */
 export async function readPictures(files: readonly File[], before: readonly Picture[]): Promise<Read> {
   const pictures = [...before]
   const faults: string[] = []

@@ -1,7 +1,9 @@
 import { at } from '#control-plane/dashboard/data/answer-of.ts'
 import type { PayingCall } from '#control-plane/dashboard/data/paid-call.ts'
 
-/** A call is on record soon after its end, and a stopped one when its provider has ended: within a minute of looks. */
+/**
+ * A call is on record soon after its end, and a stopped call once its provider has ended. The looks last for a minute.
+ */
 const MAX_LOOKS = 14
 const FIRST_LOOK_MS = 500
 const LONGEST_LOOK_MS = 8_000
@@ -21,7 +23,7 @@ export type CallRecord = {
   readonly savingMicro: number | undefined
 }
 
-/** Reads the record of a call that has ended. Undefined while nobody has it. */
+/** Reads the record of a call that has ended. Undefined while there is none. */
 export async function readRecord(paid: PayingCall, requestId: string): Promise<CallRecord | undefined> {
   for (let look = 0; look < MAX_LOOKS; look++) {
     if (look > 0) await pause(Math.min(FIRST_LOOK_MS * 1.5 ** look, LONGEST_LOOK_MS))

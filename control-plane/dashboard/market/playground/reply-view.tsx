@@ -19,11 +19,11 @@ type Props = {
   /** Undefined where the column was not asked. */
   readonly reply: ModelReply | undefined
   readonly paid: PayingCall
-  /** Undefined where later questions stand on this answer. */
+  /** Undefined for an answer that later questions follow. */
   readonly onAskAgain: (() => void) | undefined
 }
 
-/** The answer of a column, with what it cost and who gave it. */
+/** The answer of a column, with its cost and its seller. */
 export function ReplyView({ column, reply, paid, onAskAgain }: Props) {
   const name = column.market?.name ?? column.model
   if (reply === undefined) {
@@ -135,7 +135,7 @@ function Foot({ reply, paid, onAskAgain, name }: FootProps) {
   )
 }
 
-/** A stopped answer is charged for what its provider made of it, which the market learns within half a minute. */
+/** A stopped answer is charged for the part that its provider made. The market knows that part within half a minute. */
 function costWords({ state, requestId }: ModelReply): string | undefined {
   return state === 'stopped' && requestId !== undefined ? 'Cost follows' : undefined
 }

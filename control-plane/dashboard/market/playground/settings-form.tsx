@@ -17,7 +17,7 @@ type Props = {
 
 const MAX_SYSTEM_CHARS = 50_000
 
-/** System text and parameters, for all columns. A field shows where a model of the columns listens to it. */
+/** System text and parameters, for all columns. A field shows when a model of the columns takes the parameter. */
 export function SettingsForm({ columns, settings, as, onSystem, onChange }: Props) {
   const has = (making: Making) => columns.some((column) => column.making === making)
   const isUnlisted = columns.some(({ market }) => market === undefined)

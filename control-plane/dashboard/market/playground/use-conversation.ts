@@ -25,7 +25,7 @@ const ANSWERS: { readonly [Kind in Making]: (call: ApiCall, answering: Answering
   music: answerJob,
 }
 
-/** The turns of a column so far. An answer that failed is no part of them. */
+/** The turns of a column so far. A failed answer is left out. */
 export function saidTo(turns: readonly ChatTurn[], column: string): readonly Said[] {
   return turns.flatMap(({ question, replies }) => {
     const reply = replies[column]
@@ -37,7 +37,7 @@ export function saidTo(turns: readonly ChatTurn[], column: string): readonly Sai
 
 type Ask = { readonly columns: readonly ShownColumn[]; readonly settings: CallSettings; readonly question: Question }
 
-/** A conversation with several models at once. It lies in the memory of the page alone. */
+/** A conversation with several models at once. It is in the memory of the page alone. */
 export function useConversation(paid: PayingCall) {
   const [turns, setTurns] = useState<readonly ChatTurn[]>([])
   const stop = useRef(new AbortController())
@@ -76,7 +76,7 @@ export function useConversation(paid: PayingCall) {
         const error = thrown instanceof Error ? thrown : new Error('The answer could not be read.')
         end(signal.aborted ? { state: 'stopped' } : { state: 'failed', error })
       }
-      // The record has the charge of a stopped answer, and of a sound, whose end does not tell it.
+      // The record has the charge of a stopped answer, and of a sound, whose bytes have no place for the cost.
       const { requestId, costMicro } = known
       if (requestId === undefined || costMicro !== undefined || !isQuoted(column)) return
       const record = await readRecord(paid, requestId)

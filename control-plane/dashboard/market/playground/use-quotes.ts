@@ -23,7 +23,7 @@ type Asked = {
   readonly turns: readonly ChatTurn[]
 }
 
-/** The quote of each column for what is typed so far. Nothing is charged for it. */
+/** The quote of each column for the typed text. A quote costs nothing. */
 export function useQuotes(paid: PayingCall, asked: Asked): Readonly<Record<string, PriceQuote>> {
   const [quotes, setQuotes] = useState<Readonly<Record<string, PriceQuote>>>({})
   const { columns, settings, question, turns } = asked

@@ -99,7 +99,7 @@ const MODEL_COLUMNS: readonly Column<Model>[] = [
 
 /** The models that a search finds, the most paid for first. */
 function Models({ data, curl }: PartProps) {
-  // A model is what was read before, and no list.
+  // The last data is that of one model, and has no list.
   if (data.markets === undefined) return <SkeletonRows />
   return (
     <Card title="Models" about="Top 25 by payments in the last 24 h. Search for others" isFlush>

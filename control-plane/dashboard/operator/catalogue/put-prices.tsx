@@ -32,7 +32,7 @@ function draftOf(version: ShownPriceVersion | undefined): Draft {
 
 const dollars = (text: string | undefined) => (text === undefined || text === '' ? 'no price' : `$${text}`)
 
-/** The lines of a draft that differ from what counts now. */
+/** The lines of a draft that differ from the present prices. */
 function linesOf(before: Draft, draft: Draft): readonly DiffLine[] {
   return Object.entries(draft)
     .filter(([unit, text]) => text !== (before[unit] ?? ''))
@@ -54,7 +54,7 @@ function Touched({ preview }: { readonly preview: PagePricePreviewQuery['pricePr
     <Notice tone={impact.offers + impact.buyers > 0 ? 'warn' : 'good'}>
       <strong>
         {fields.length === 0
-          ? 'These are the prices of now.'
+          ? 'These are the present prices.'
           : `${many(fields.length, 'price')} ${fields.length === 1 ? 'touches' : 'touch'} ${many(impact.offers, 'offer')} of ${many(impact.sellers, 'seller')} and ${many(impact.buyers, 'buyer')}.`}
       </strong>
       <span className="small">
@@ -65,7 +65,7 @@ function Touched({ preview }: { readonly preview: PagePricePreviewQuery['pricePr
   )
 }
 
-/** Adds a version of the reference prices of a model, after a look at what changes. */
+/** Adds a version of the reference prices of a model, after a preview of the changes. */
 export function PutPrices({ model, current, onClose }: Props) {
   const say = useToast()
   const before = draftOf(current)
@@ -75,7 +75,7 @@ export function PutPrices({ model, current, onClose }: Props) {
   const put = useChange(PagePutPricesDocument, {
     onDone: ({ putPrices: { version } }) => {
       onClose()
-      say(version === null ? 'These are the prices of before.' : 'The new prices are in the catalogue.')
+      say(version === null ? 'The prices are unchanged.' : 'The new prices are in the catalogue.')
     },
   })
   const lines = linesOf(before, draft)

@@ -51,7 +51,7 @@ function Cockpit() {
   )
 }
 
-/** Green, or what is wrong and since when. */
+/** Green, or the problem and its start. */
 function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQuery }) {
   const [last] = moneyState?.runs ?? []
   const { differences = [], payoutHolds = [] } = moneyState ?? {}
@@ -92,7 +92,7 @@ function Holds({ data }: { readonly data: OperatorCockpitQuery }) {
   const holds = data.openHolds
   const held = holds?.reduce((sum, { amountMicro }) => sum + toMicro(amountMicro), 0n)
   const overdue = holds?.filter(({ isOverdue }) => isOverdue).length
-  // More are not read, so these are the least that there are.
+  // No more holds are read, so the number is a lower bound.
   const more = holds?.length === HOLDS ? ' or more' : ''
   return (
     <Stats

@@ -44,8 +44,8 @@ function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
   const rows = [
     ['Title', (of: Draft) => of.title],
     ['State', ({ state }: Draft) => state],
-    ['Models', ({ models, providers }: Draft) => listText(models, providers === '' ? 'all' : 'none by name')],
-    ['Providers', ({ models, providers }: Draft) => listText(providers, models === '' ? 'all' : 'none by name')],
+    ['Models', ({ models, providers }: Draft) => listText(models, providers === '' ? 'all' : 'none named')],
+    ['Providers', ({ models, providers }: Draft) => listText(providers, models === '' ? 'all' : 'none named')],
   ] as const
   return rows
     .map(([name, read]) => ({ name, now: before === undefined ? 'nothing' : read(before), after: read(draft) }))
@@ -54,7 +54,7 @@ function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
 
 type Props = { readonly incident: ShownIncident | undefined; readonly onClose: () => void }
 
-/** Declares an incident, or says more of one that is open, after a look at what everybody will read. */
+/** Declares an incident, or adds an update to an open one, after a preview of the public text. */
 export function TellIncident({ incident, onClose }: Props) {
   const say = useToast()
   const before = incident === undefined ? undefined : draftOf(incident)
@@ -87,7 +87,7 @@ export function TellIncident({ incident, onClose }: Props) {
   return (
     <Dialog
       dialog={{ isOpen: true, close: onClose }}
-      title={incident === undefined ? 'Declare an incident' : `More of “${incident.title}”`}
+      title={incident === undefined ? 'Declare an incident' : `Update “${incident.title}”`}
     >
       <form className="form" onSubmit={submit}>
         <Input label="Title" required maxLength={MAX_TITLE_CHARS} value={draft.title} onChange={set('title')} />

@@ -98,7 +98,7 @@ type Line = {
   readonly at: number | null
 }
 
-/** Each invariant with the newest run that looked at it. Those that no run can show are left to the tests. */
+/** Each invariant with the newest run that checked it. Tests hold the invariants that no run can check. */
 function linesOf(runs: MoneyState['runs']): readonly Line[] {
   return Object.entries(INVARIANTS).map(([id, words]) => {
     const run = runs.find(({ findings }) => findings.some((finding) => finding.id === id))

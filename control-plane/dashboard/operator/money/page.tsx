@@ -51,14 +51,14 @@ const AWAITED: Readonly<Record<string, string>> = {
   journals: 'the journals of the data planes',
   chain: 'the chain to be read',
   transfers: 'transfers that are in no books',
-  treasury: 'your word on a treasury of before (operator treasury retire)',
+  treasury: 'your confirmation of a former treasury (operator treasury retire)',
   endpoint: 'the endpoint of the chain',
 }
 
 function Held({ hold: { since, waitsFor, treasury, block, until, open } }: { readonly hold: Departures }) {
   return (
     <Notice tone="warn">
-      Nothing leaves since <Time at={since} />, because the ledger went back in time. It waits for{' '}
+      No money has left since <Time at={since} />, because the ledger went back in time. It waits for{' '}
       {AWAITED[waitsFor] ?? waitsFor}
       {treasury === null ? null : `, of ${treasury}`}
       {block === null ? null : `, read up to block ${block}`}
@@ -91,7 +91,7 @@ function Standing({
           {
             label: 'Treasury on chain',
             value: <Money micro={treasury?.balanceMicro} />,
-            hint: treasury?.isSetUp === true ? undefined : 'nobody signs for it',
+            hint: treasury?.isSetUp === true ? undefined : 'no signer is configured',
           },
           { label: 'Short', value: <Money micro={shortfall?.owedMicro} />, hint: 'spent and not covered' },
           {

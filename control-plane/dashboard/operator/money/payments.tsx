@@ -9,7 +9,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 type Props = { readonly data: OperatorMoneyQuery; readonly curl: string }
 type Payment = NonNullable<OperatorMoneyQuery['walletPayments']>[number]
 
-/** The amount of a payment as far as it is known: what the call cost, else what it may cost. */
+/** The amount of a payment: the cost of the call, or, until that is known, its upper bound. */
 const amountOf = ({ chargeMicro, dueMicro, amountMicro }: Payment) => chargeMicro ?? dueMicro ?? amountMicro
 
 const PAYMENT_COLUMNS: readonly Column<Payment>[] = [

@@ -54,15 +54,15 @@ function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Move; 
     say(text)
   }
   const hold = useChange(PageHoldTransferDocument, { onDone: done('The payout is held.') })
-  const release = useChange(PageReleaseTransferDocument, { onDone: done('The payout goes.') })
+  const release = useChange(PageReleaseTransferDocument, { onDone: done('The payout is released.') })
   const change = kind === 'hold' ? hold : release
   return (
     <Confirm
       title={`${LABELS[kind]} this payout?`}
       about={
         kind === 'hold'
-          ? 'It stays in the treasury until somebody releases it. Its seller sees that it is held.'
-          : 'It is signed with the next ones and brought to the chain. That cannot be undone.'
+          ? 'The money stays in the treasury until you release the payout. The seller sees that the payout is held.'
+          : 'The payout is signed with the next batch and sent to the chain. You cannot undo this.'
       }
       lines={[
         { name: 'Amount', now: <Money micro={transfer.amountMicro} />, after: <Money micro={transfer.amountMicro} /> },

@@ -99,7 +99,7 @@ function Offers() {
   )
 }
 
-/** Also where the market has no model of the name that was asked for. */
+/** Also shown when the market has no model of the requested name. */
 const NO_OFFER = (
   <Empty title="No offer fits">
     <p>Try fewer filters.</p>
@@ -202,8 +202,8 @@ function Move({ offer, onClose }: { readonly offer: Row; readonly onClose: () =>
       title={isBack ? 'Restore this offer?' : 'Delist this offer?'}
       about={
         isBack
-          ? 'It comes back paused, and its seller decides. The reason is for the audit.'
-          : 'No call goes to it any more. Its seller sees the reason, and cannot put it back.'
+          ? 'The offer comes back paused, and its seller decides. The audit keeps the reason.'
+          : 'The offer gets no more calls. Its seller sees the reason, and cannot restore the offer.'
       }
       lines={[
         { name: 'Offer', now: `${offer.model} at ${offer.provider}`, after: `${offer.model} at ${offer.provider}` },

@@ -18,7 +18,7 @@ import { MoveMoney } from './move-money.tsx'
 type Shown = NonNullable<OperatorSupportQuery['supportAccount']>
 type Props = { readonly account: Shown; readonly curl: string }
 
-/** A customer: balances, what can be done about them, and the newest lines of everything. */
+/** A customer: balances, the ways to change them, and the newest lines of each list. */
 export function Account({ account, curl }: Props) {
   const [move, setMove] = useState<MoneyMove>()
   const { buyerAccount, sellerAccount, spendableMicro, heldMicro, balanceMicro, earnedMicro } = account

@@ -16,7 +16,7 @@ type Call = NonNullable<OperatorSupportQuery['supportCall']>
 
 const BPS_OF_PERCENT = 100
 
-/** A call of any account: what became of it, who got what, and the refund of its charge. */
+/** A call of any account: its result, the shares of its charge, and the refund. */
 export function CallCard({ call }: { readonly call: Call }) {
   const [isRefunding, setRefunding] = useState(false)
   const { rid, account, sellerAccount, outcome, errorCode, isRefunded, chargeMicro } = call

@@ -22,7 +22,7 @@ export function SupportPage() {
   )
 }
 
-/** A secret that somebody pastes does not become a part of the address: its shown beginning is enough to find it. */
+/** A pasted secret does not become a part of the address: its beginning is enough to find the key. */
 const SECRET = /^((?:inf|mkt_seller|mkt_mgmt)_[0-9A-Za-z]{8})[0-9A-Za-z]+$/
 
 function Support() {

@@ -65,16 +65,16 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
     body: { max_tokens: 3 },
   }),
   whole('Speech that breaks off', 'cut-mid-stream', { surface: 'speech', body: {} }),
-  whole('The issuer blocks the wallet while a whole answer is made', 'drip', { isBlocked: true, ...one }),
+  whole('The issuer blocks the wallet during a whole answer', 'drip', { isBlocked: true, ...one }),
   streamed('The issuer blocks the wallet before the first content of a stream', 'drip', { isBlocked: true, ...one }),
-  whole('A signature that the wallet has not made', 'well', { isForged: true }),
+  whole('A signature by another key', 'well', { isForged: true }),
   whole('The wallet has less than the price', 'well', { isPoor: true }),
-  job('A long job comes to its result', 'job'),
+  job('A long job succeeds', 'job'),
   job('A long job fails', 'job-failing'),
   job('The buyer cancels a long job', 'job-endless', { job: { model: 'job-endless', buyer: 'cancels' } }),
   job('No provider takes a long job', 'job', { acts: ['server-error'] }),
-  job('The issuer blocks the wallet while a provider takes a long job, which can be stopped', 'job', slow),
-  job('The issuer blocks the wallet while a provider takes a long job, which cannot', 'job', {
+  job('The issuer blocks the wallet while a provider accepts a long job that can be cancelled', 'job', slow),
+  job('The issuer blocks the wallet while a provider accepts a long job that cannot be cancelled', 'job', {
     ...slow,
     cannotStop: true,
   }),
@@ -249,7 +249,7 @@ function wordsOf({ seen, taken, signed, credit, ledger, standing }: WalletEnd): 
   return {
     gets: getsWords(seen),
     taken: taken === 0n ? 'nothing' : taken === charge ? 'the charge' : taken === signed ? 'the price' : least,
-    credit: credit === 0n ? 'nothing' : credit === taken ? 'all of it' : 'what is over the charge',
+    credit: credit === 0n ? 'nothing' : credit === taken ? 'the whole payment' : 'the amount above the charge',
     seller: sellerNet === 0n ? 'nothing' : stoodIn === 0n ? 'its share of the charge' : 'its share, from the platform',
     standing,
   }
@@ -268,11 +268,11 @@ const COLUMNS = [
 const HEAD = `
 ## Paid by wallet
 
-A wallet signs for the price of the 402 and pays for one call. Each row is driven on a real chain, by each way to pay for it.
-What is taken above the charge is the wallet's credit: it sees it when it signs in, and keys that it makes spend it. In every
-row what was taken, with what the platform stands in for, is together the charge and the credit. A wallet that the platform
-stood in for is refused until it has paid or an operator forgives it. Of an end that stands above and not here the charge is
-what that table says the buyer pays, and it is taken in the same ways.
+A wallet signs the price of the 402 and pays for one call. A test makes each of these calls on a real chain, with each way to
+pay. The amount that is taken above the charge becomes the wallet's credit. The owner sees the credit after a sign-in, and
+the owner's keys can spend it. In every row, the amount from the wallet and the amount from the platform add up to the charge
+and the credit. When the platform has paid for a wallet, the wallet is refused until it pays or an operator forgives the debt.
+An end that is only in the tables above has the charge of its table, and a wallet pays it in the same ways.
 `
 
 /** The section of the page. */

@@ -11,7 +11,7 @@ export const WORK_UNITS = {
   refusal: 1,
   /** Each of these bytes of a refused body, see {@link unitsOfBody}. */
   bodyBytes: 16_384,
-  /** A GraphQL document that was parsed or validated in vain, and each kilobyte of it. */
+  /** A GraphQL document that was parsed or validated and then refused, and each kilobyte of it. */
   document: 2,
   documentKilobyte: 2,
   /** The check of an invalid payment: signatures, and requests to the control plane and the chain. */
@@ -111,7 +111,7 @@ export function unitsOfBody(bytes: number): number {
   return WORK_UNITS.refusal + Math.floor(bytes / WORK_UNITS.bodyBytes)
 }
 
-/** The units of a GraphQL document that was parsed in vain. */
+/** The units of a GraphQL document that was parsed and then refused. */
 export function unitsOfDocument(bytes: number): number {
   return WORK_UNITS.document + WORK_UNITS.documentKilobyte * Math.floor(bytes / 1_024)
 }

@@ -13,7 +13,7 @@ export type Subscriptions = {
   /**
    * Calls the listener with the names of each message; an unreadable message gives an empty list. Redis keeps no
    * message for absent listeners. So `catchUp` runs whenever listening to the channel has begun, at first and after a
-   * break, and must read what may have been missed. Returns a function that ends it.
+   * break, and must read the changes that it may have missed. Returns a function that ends it.
    */
   listen(channel: string, onNames: Heard, catchUp?: () => void): () => void
   close(): void

@@ -267,7 +267,7 @@ describe('the source tree', () => {
     expect(broken).toEqual([])
   })
 
-  it('keeps no state in a module: what is remembered belongs to an object that the composition root makes', () => {
+  it('keeps no state in a module: state belongs to an object that the composition root makes', () => {
     expect(stateOf('let made: Promise<void> | undefined')).toEqual(['made'])
     expect(stateOf('const known = new WeakMap<object, string>()')).toEqual(['known'])
     expect(stateOf('const known: Map<string, number> = new Map()\nfunction f() {\n  known.set("a", 1)\n}')).toEqual([

@@ -11,7 +11,7 @@ import { Count, MicroDigits, WholeMicro } from '#control-plane/services/view-fie
 
 const ModelSpending = BuyerMeSchema.shape.modelBreakdown.unwrap().element.extend({
   spent: WholeMicro,
-  directSpent: WholeMicro.describe('What the calls would have cost at the reference prices, in whole micro-USD.'),
+  directSpent: WholeMicro.describe('The cost of the calls at the reference prices, in whole micro-USD.'),
   inputTokens: Count,
   outputTokens: Count,
   requests: Count,

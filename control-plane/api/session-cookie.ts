@@ -57,7 +57,7 @@ export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: st
 
 /**
  * Requires that a page of our own sent a request which changes something, because browsers send our cookie with
- * requests of other sites, too. In `Sec-Fetch-Site`, which no script can set, they say whether the page is of this very
+ * requests of other sites, too. `Sec-Fetch-Site`, which no script can set, says whether the page is of this very
  * origin. Older browsers only name the page in `Origin`. Throws `forbidden`.
  */
 export function requireOwnOrigin({ settings }: CookieCtx, request: FastifyRequest): void {

@@ -36,7 +36,7 @@ export const PAYMENT_RULES: readonly PaymentRule[] = [
   },
   {
     id: 'I16',
-    looked: 'each authorization pays for one call, by one transfer, within what was signed',
+    looked: 'each authorization pays for one call, by one transfer, within the signed amount',
     wrong: `select 'an authorization of ' || payer || ' pays for ' || count(*) || ' calls' as wrong
         from chain_payment group by network, asset, payer, nonce having count(*) > 1
       union all select 'the transaction ' || tx_hash || ' pays for ' || count(*) || ' calls'

@@ -36,7 +36,7 @@ export type Command = {
   readonly name: string
   /** A sentence. */
   readonly summary: string
-  /** Sentences that the command's own help goes on with. */
+  /** Further sentences of the command's own help. */
   readonly about?: string
   readonly arguments?: readonly { readonly name: string; readonly text: string }[]
   readonly options?: readonly Option[]

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const Amount = z.number().nullish()
 
-/** Members of a row that say what calls used beside tokens. */
+/** Members of a row with the usage of calls other than tokens. */
 export const UsedUnits = { images: Amount, megapixels: Amount, seconds: Amount, characters: Amount }
 type Used = { readonly [Unit in keyof typeof UsedUnits]?: number | null | undefined }
 

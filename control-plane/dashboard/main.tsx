@@ -9,7 +9,7 @@ import { createCache } from './data/use-query.ts'
 import { createPageRouter } from './routes.tsx'
 import { ToastProvider } from './ui/toast.tsx'
 
-/** The cache, with what the server wrote into the document of it: keys and what they stand for. */
+/** The cache, with the data that the server wrote into the document: keys and values. */
 function filledCache(text: string | undefined): QueryClient {
   const cache = createCache()
   const pairs: readonly (readonly [key: readonly string[], data: unknown])[] = JSON.parse(text ?? '[]')

@@ -26,7 +26,7 @@ export async function readRows<Of extends Shape>(
 function holdRows<Of extends Shape>(shape: Of, rows: unknown[]): asserts rows is RowOf<Of>[] {
   const columns = Object.entries(shape)
   for (const row of rows) {
-    if (!isRecord(row)) throw new TypeError('a query answered what is no row')
+    if (!isRecord(row)) throw new TypeError('a query returned a value that is not a row')
     for (const [name, column] of columns) {
       const value = row[name]
       if (value === null ? !column.isNullable : !isOfType(column.type, value)) {

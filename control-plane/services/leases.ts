@@ -1,7 +1,7 @@
 import { claimLease, releaseLease } from '#control-plane/db/leases.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 
-/** A held lease is renewed after this part of its time. Every turn has at least the rest of it. */
+/** A held lease is renewed after this part of its time, so every turn has at least the remaining part. */
 const RENEWED_AFTER = 1 / 3
 
 /** Work that one process at a time does, turn by turn. */

@@ -92,7 +92,7 @@ async function connectionsOf(
 
 /**
  * Closes a worker's queue, after its running jobs. Its connections would wait without end for a server that is away, so
- * they are cut after a while: the next process finds by itself what the server was not told.
+ * they are cut after a while: the next process finds the lost commands by itself.
  */
 async function leaveQueue(worker: Worker): Promise<void> {
   const cut = setTimeout(() => void worker.disconnect().catch(() => undefined), LEAVE_WAIT_MS)

@@ -38,7 +38,7 @@ export type JournalFiles = {
   syncDirectory(path: string): Promise<void>
 }
 
-/** The disk of this machine. Only the user of the process may read what it makes. */
+/** The disk of this machine. Only the user of the process may read its files. */
 export const diskFiles: JournalFiles = {
   async makeDirectory(path) {
     await mkdir(path, { recursive: true, mode: 0o700 })

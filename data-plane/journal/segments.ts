@@ -141,6 +141,6 @@ async function postedBefore(files: JournalFiles, segments: readonly string[], in
 
 function damaged(path: string, at: number): AppError {
   return new AppError('internal_error', {
-    message: `the journal is damaged at byte ${at} of ${path}: start with JOURNAL_ACCEPT_DAMAGE=1 to go on without what follows there`,
+    message: `the journal is damaged at byte ${at} of ${path}: start with JOURNAL_ACCEPT_DAMAGE=1 to continue without the records after that byte`,
   })
 }

@@ -12,7 +12,8 @@ export type Captured = RecordSubject & { readonly seq: number }
 const CHECK_SIZE = 1_000
 const CHECKS_A_TURN = 20
 /**
- * After so many turns in vain, later captures are checked, too, so that stuck ones in front do not hold them for ever.
+ * After so many turns without progress, later captures are checked, too, so that stuck captures in front do not hold
+ * them for ever.
  */
 const PATIENCE = 10
 /** A call with progress but no capture holds on to its segment for this time. */

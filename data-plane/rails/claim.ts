@@ -13,7 +13,7 @@ import { PaymentUsed, paymentRefused } from './rail.ts'
 
 // All ways to pay by wallet end in one engine: the desk claims a payment once, takes the charge, and books it.
 
-/** Milliseconds that an answer waits for the chain. After that the payment goes on without it. */
+/** Milliseconds that an answer waits for the chain. After that the payment continues without the answer. */
 const SETTLE_WAIT_MS = 8_000
 const RETRY_SECONDS = 5
 
@@ -185,6 +185,6 @@ export async function takeAhead(desk: PaymentDesk, hold: Hold, telling: Telling)
 
 function ridOf({ rid }: Chargeable): RequestId {
   const read = parseRequestId(rid)
-  if (read === undefined) throw new AppError('internal_error', { cause: new Error('a payment for what is no call') })
+  if (read === undefined) throw new AppError('internal_error', { cause: new Error('a payment without a call') })
   return read
 }

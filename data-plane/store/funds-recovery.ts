@@ -43,8 +43,8 @@ export type Heir = {
   /** Brings in everything: takes of caps and running calls from memory, unposted captures from the journal. */
   bringAll(membership: Membership): Promise<void>
   /**
-   * Brings in what was inherited since. Then returns the other holds of the dead processes and removes them from the
-   * list of members that a rebuild waits for. It is called now and again; the next call repeats what failed.
+   * Brings in the money that was inherited since. Then returns the other holds of the dead processes and removes them
+   * from the list of members that a rebuild waits for. It is called now and again; the next call repeats what failed.
    */
   handOn(): void
 }

@@ -21,7 +21,7 @@ export const HEADERS: Json = {
   'x-mkt-routing-decision-ms': header('Milliseconds that the choice took.', text),
   'x-mkt-overhead-ms': header('Milliseconds that were ours.', text),
   'x-mkt-adapted-params': header('Parameters that were left out or changed for the seller.', text),
-  'x-mkt-buyer-cost-micro': header('What the call cost, in micro-USD; in the last event of a stream of text.', text),
+  'x-mkt-buyer-cost-micro': header('The cost of the call, in micro-USD; in the last event of a stream of text.', text),
   'x-mkt-list-cost-micro': header('The list price of the same usage, in micro-USD.', text),
   etag: header('Names these bytes: give it back in If-None-Match.', text),
   'cache-control': header('How long anybody may keep the answer.', text),

@@ -29,7 +29,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   endpoint: 'Only calls of this path.',
   format: 'The format of the file.',
   from: 'The first instant that counts: Unix milliseconds, an ISO date or an ISO time.',
-  group_by: 'What each bucket is split by.',
+  group_by: 'The property by which each bucket is split.',
   index: 'The place of the file in its job, from 0.',
   interval: 'The length of a bucket.',
   invitation: 'The id of the invitation.',

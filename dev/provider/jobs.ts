@@ -8,10 +8,10 @@ import type { Reply } from './reply.ts'
 
 /** The behaviours of job models, by the suffix of the id. */
 const JOB_MODELS = {
-  job: 'A long job that is over at the second question. What it makes is a second shorter than was asked for.',
+  job: 'A long job that ends at the second poll. Its output is a second shorter than requested.',
   'job-failing': 'A long job that fails at the second question.',
   'job-endless': 'A long job that never ends by itself.',
-  'job-overcharging': 'A long job that reports a hundred times what was asked for.',
+  'job-overcharging': 'A long job that reports a hundred times the requested usage.',
   'job-unmetered': 'A long job that reports no usage.',
 } as const
 type JobModel = keyof typeof JOB_MODELS
@@ -165,7 +165,7 @@ const SubmitSchema = z.looseObject({
 const PATH = /^\/v1\/videos(?:\/([^/]+)(\/content)?)?$/
 const STATUS = { running: 'in_progress', succeeded: 'completed', failed: 'failed', cancelled: 'cancelled' } as const
 
-/** True for `/v1/videos` and what is below it. */
+/** True for `/v1/videos` and the paths below it. */
 export function isVideoPath(path: string): boolean {
   return PATH.test(path)
 }

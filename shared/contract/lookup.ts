@@ -68,6 +68,6 @@ export const LookupRecordSchema = z
   })
   .meta({
     id: 'RequestRecord',
-    description: 'A call: its model, its attempts, its cost and how far its payment has come.',
+    description: 'A call: its model, its attempts, its cost and the state of its payment.',
   })
 export type LookupRecord = z.infer<typeof LookupRecordSchema>

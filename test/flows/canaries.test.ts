@@ -307,7 +307,7 @@ describe('secrets and prompts', () => {
   })
 
   it('are in no log, journal or data file', () => {
-    expect(found(network.output(), 'what was printed')).toEqual([])
+    expect(found(network.output(), 'the printed text')).toEqual([])
     expect(foundInFiles(network.home)).toEqual([])
   })
 

@@ -45,12 +45,12 @@ const DIFFERENCES: readonly Difference[] = [
   {
     facts: ['look-up settlement_status', 'export settlement_status', 'look-up tx_hash', 'export tx_hash'],
     ways: WALLETS,
-    why: 'credit rests at accrued; what a chain carries ends at settled, with its transaction',
+    why: 'a payment by credit ends at accrued; a payment on a chain ends at settled, with its transaction',
   },
   {
     facts: ['ledger the payment: buyer_credit', 'ledger the payment: external_usdc'],
     ways: WALLETS,
-    why: 'the transfer comes in before the charge goes out, and what is over stays as credit',
+    why: 'the transfer is booked before the charge, and the rest stays as credit',
   },
 ]
 const met = new Set<string>()

@@ -139,7 +139,7 @@ describe('a wallet without ETH that signs a permit', () => {
   })
 })
 
-describe('what is advanced', () => {
+describe('the advanced credit', () => {
   it('is the smaller of balance and allowance, and falls when they fall', async () => {
     const buyer = await wallets.buyers.depositor(FIVE)
     await wallets.allow(buyer, 400_000n)

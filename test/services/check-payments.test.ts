@@ -93,7 +93,7 @@ const PLANTS: readonly (readonly [id: string, what: string, statements: () => st
   ['I16', 'two transfers with one authorization', () => [sent(1), sent(2)]],
   ['I16', 'more taken than was signed', () => [drop('chain_payment_due_within'), set('due = 5001')]],
   ['I16', 'more received than was signed', () => [drop('chain_payment_came_within'), set('came = 5001')]],
-  ['I16', 'a charge above what was due', () => [drop('chain_payment_charge_within'), set('charge = 1001')]],
+  ['I16', 'a charge above the due amount', () => [drop('chain_payment_charge_within'), set('charge = 1001')]],
   ['I16', 'a transfer that was reverted', () => [sent(1, true)]],
   ['I16', 'a wallet’s call without a payment', () => ['delete from chain_payment']],
   ['I16', 'a call settled at another charge than its payment', () => [set('charge = 699')]],

@@ -268,7 +268,7 @@ describe('a rebuild', () => {
 })
 
 describe('caps after a rebuild', () => {
-  it("an offer's cap counts what is taken, what was used, and what runs across a rebuild", async () => {
+  it("an offer's cap counts takes, used amounts and calls that run across a rebuild", async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const caps = node.funds.offerCaps
@@ -289,7 +289,7 @@ describe('caps after a rebuild', () => {
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 0n]]))
   })
 
-  it("an offer's cap counts what was captured and not posted, and what was posted, each once", async () => {
+  it("an offer's cap counts unposted captures and posted charges, each once", async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const caps = node.funds.offerCaps

@@ -64,7 +64,7 @@ const team = () => createTeams(market).team()
 const join = (home: Team, role: string) => createTeams(market).join(home, role)
 
 describe('roles', () => {
-  it('decide what a member may do, right by right', async () => {
+  it('decide the rights of a member one by one', async () => {
     const { organization, owner } = await team()
     const { id: workspace } = await invoke(market.plane, owner, createWorkspace, { organization, name: 'Main' })
     let count = 0

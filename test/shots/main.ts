@@ -12,9 +12,9 @@ import { openOwner } from '#test/support/page/page-owner.ts'
 import type { ScreenSide } from '#test/support/page/page-routes.ts'
 import { DIALOGS, pathOf, SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
 
-// Takes a picture of every screen of a running market, with its dialogs open, in both themes, on a desk and on a phone.
-// The run leaves an incident that has ended and an organisation in that market, since without them their screens are
-// empty.
+// Takes a picture of every screen of a running market, with its dialogs open, in both themes, on a desktop and on a
+// phone. The run leaves an incident that has ended and an organisation in that market, since without them their screens
+// are empty.
 
 const Sandbox = z.object({
   control_plane_url: z.string(),

@@ -77,10 +77,10 @@ describe('the shown prices of media', () => {
   })
 })
 
-describe('a price is a floor', () => {
+describe('a shown price that calls can exceed', () => {
   const cases: readonly [string, UnitPrices, boolean][] = [
-    ['a dearer tier', tiers, true],
-    ['no dearer tier', dollars({ images: '0.04', images2k: '0.04' }), false],
+    ['a more expensive tier', tiers, true],
+    ['no more expensive tier', dollars({ images: '0.04', images2k: '0.04' }), false],
     ['films with a more expensive tier', dollars({ milliseconds: '0.0001', milliseconds1080p: '0.0003' }), true],
     ['films of one price', dollars({ milliseconds: '0.0001', milliseconds4k: '0.0001' }), false],
     ['one unit', dollars({ input: '0', output: '0', characters: '0.000015' }), false],

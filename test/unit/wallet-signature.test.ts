@@ -9,7 +9,7 @@ import { createManualTime } from './fixtures/manual-time.ts'
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const payer = privateKeyToAccount(generatePrivateKey())
 const stranger = privateKeyToAccount(generatePrivateKey())
-const hash = hashMessage('what is paid')
+const hash = hashMessage('the payment')
 const wallet = payer.address
 const signature = await payer.sign({ hash })
 

@@ -17,7 +17,7 @@ const LINE: Line = {
 const weigh = (line: Partial<Line>, reading: Parameters<typeof weighLine>[1]['reading'] = RICH, room = 1_000_000n) =>
   weighLine({ ...LINE, ...line }, { reading, settings: SETTINGS, room, now: NOW })
 
-describe('what is advanced', () => {
+describe('the advanced credit', () => {
   it.each([
     [
       'nothing was advanced, and the wallet has enough',
@@ -56,7 +56,7 @@ describe('what is advanced', () => {
   })
 })
 
-describe('what is drawn', () => {
+describe('the drawn amount', () => {
   it.each([
     ['enough is owed', { posted: 500n }, 500n],
     ['a little is owed for long', { posted: 999n, owedSince: new Date(NOW - 300) }, 1n],

@@ -45,7 +45,7 @@ const MOST_SALES = 20
 const MOST_PAYOUTS = 100
 
 const Earnings = objectOf('Earnings', EarningsSchema, {
-  description: 'What a seller earned. Amounts called usdc are micro-USD as plain digits.',
+  description: 'The earnings of a seller. Amounts called usdc are micro-USD as plain digits.',
   authScopes: { seller: true },
   types: {
     daily: objectOf('EarningsDay', EarningsDaySchema),

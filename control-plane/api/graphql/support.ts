@@ -27,7 +27,7 @@ const Subject = objectOf('SupportSubject', SubjectSchema, {
 })
 const Attempt = objectOf('SupportAttempt', SupportCallSchema.shape.attempts.unwrap().element, { ints: ['status'] })
 const Call = objectOf('SupportCall', SupportCallSchema, {
-  description: 'A call of any account, with what its seller and the market got. Micro-USD as plain digits.',
+  description: 'A call of any account, with the shares of its seller and the market. Micro-USD as plain digits.',
   ids: ['rid', 'account', 'sellerAccount', 'offer'],
   ints: ['feeBps'],
   types: { attempts: Attempt },

@@ -6,9 +6,7 @@ import { readDocuments } from './documents.ts'
 const CONTENT_SECURITY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const MAX_AGE_SECONDS = 300
 
-/**
- * Mounts the description of the doors, the note for agents, the texts, and what the pages of `/docs` are drawn from.
- */
+/** Mounts the description of the doors, the note for agents, the texts, and the data of the pages of `/docs`. */
 export function mountReference(server: FastifyInstance, folders: DocumentFolders, origins: Origins): void {
   const fileAt = readDocuments(folders, origins)
   for (const path of ['/openapi.json', '/llms.txt', '/docs/*']) {

@@ -14,7 +14,7 @@ const envelope = 'v1'
 /** A way to deposit, with the message to sign as an object of EIP-712, with that standard's names. */
 const WAY = writtenAs(
   DepositWaySchema.extend({
-    typedData: TypedData.nullable().describe('What the sender signs for the deposit (EIP-712).'),
+    typedData: TypedData.nullable().describe('The message that the sender signs for the deposit (EIP-712).'),
   }).meta({
     id: 'DepositInstruction',
     description: 'How to make a deposit: an address to send to, or an authorization to sign.',

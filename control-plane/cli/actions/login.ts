@@ -74,7 +74,7 @@ function checkChallenge(message: string, { origin, address }: { origin: string; 
   }
 }
 
-/** Forgets what was kept for a market. The keys stay valid until they are revoked. */
+/** Deletes the saved keys of a market. The keys stay valid until they are revoked. */
 export const logout: Action = async ({ connection }) => {
   const wasKept = forgetKeys(connection.folder, connection.url)
   const said = wasKept ? 'Removed from this machine. The key stays valid until you revoke it.' : 'No keys were saved.'

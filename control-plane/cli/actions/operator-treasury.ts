@@ -137,7 +137,7 @@ export const readChain: Action = async ({ connection }) => {
   return { json: found, blocks: [known, rows] }
 }
 
-/** Shows what it ends, asks, and accepts the endpoint's chain. */
+/** Shows the work that ends, asks, and accepts the endpoint's chain. */
 export const acceptChain: Action = async (cli, given) => {
   const { options } = given
   const [genesis, reason] = [argument(given, 0), requiredOption(options, 'reason')]

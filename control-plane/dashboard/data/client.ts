@@ -101,7 +101,7 @@ export function isPassing(error: unknown): boolean {
   return error instanceof MarketError && PASSING.has(error.code)
 }
 
-/** Other codes are answers: what a part is about does not exist, or is not for this reader. */
+/** Other codes are answers: the subject of a part does not exist, or is not for this reader. */
 const isFailure = (error: MarketError) => error.code === 'internal_error' || isPassing(error)
 
 /** The member of an answer with the reasons of its failed parts. Copies of the answer lack the member. */

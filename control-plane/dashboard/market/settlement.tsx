@@ -4,7 +4,7 @@ import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 
 const STATES: Readonly<Record<string, readonly [tone: Tone, buyer: string, seller: string]>> = {
   pending: ['info', 'not booked yet', 'waits for its payment'],
-  // A charge to credit rests here, and one of a wallet goes on to the next state.
+  // A charge to credit ends here, and a charge to a wallet moves on to the next state.
   accrued: ['good', 'charged', 'earned'],
   settled: ['good', 'settled on chain', 'earned'],
   failed: ['bad', 'failed', 'failed'],

@@ -47,7 +47,7 @@ type TableProps<Row> = {
   readonly whole?: WholeList<Row>
   /** The market's order of a list in pages. A list that is whole is sorted here, by any column. */
   readonly order?: { readonly now: RowOrder | undefined; readonly onOrder: (order: RowOrder | undefined) => void }
-  /** True where the order of the rows is what the table says. */
+  /** True where the order of the rows is the content of the table, as in a ranking. */
   readonly isRanked?: boolean
   /** The group of a row. Rows that follow each other in one group stand under its head. */
   readonly groupOf?: (row: Row) => RowGroup

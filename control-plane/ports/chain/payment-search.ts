@@ -118,7 +118,7 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
         remember(name, look)
       }
       // A payer may use a nonce up without a transfer, so a search has an end.
-      if (!isWhole(look)) throw new Error(`a payment is looked for below block ${look.next}: the look goes on`)
+      if (!isWhole(look)) throw new Error(`the search for a payment continues below block ${look.next}`)
       return undefined
     },
   }

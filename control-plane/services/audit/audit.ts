@@ -104,7 +104,7 @@ export const listOrganizationAudit = defineOperation({
 export const listOwnAudit = defineOperation({
   name: 'audit.list-own',
   summary: "List the caller's own changes",
-  about: 'What the caller’s accounts changed, newest first.',
+  about: 'Changes by the caller’s accounts, newest first.',
   example: { maxItems: 10 },
   access: 'session',
   input: z.strictObject({ ...AuditFilterFields, ...PageFields }),

@@ -149,7 +149,7 @@ export const PricePreviewSchema = z
       .readonly(),
     impact: ImpactSchema,
   })
-  .meta({ id: 'PricePreview', description: 'What a change of prices would change, and whom it touches.' })
+  .meta({ id: 'PricePreview', description: 'The changes that new prices would make, and whom they touch.' })
 export type PricePreview = z.infer<typeof PricePreviewSchema>
 
 /** Shows what `price.put` would change, and whom it touches. It changes nothing. */

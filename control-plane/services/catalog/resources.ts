@@ -149,7 +149,7 @@ export const putResource = defineOperation({
   },
 })
 
-/** Lists the versions of a record, newest first, each with what it changed. */
+/** Lists the versions of a record, newest first, each with its changes. */
 export const listResourceHistory = defineOperation({
   name: 'resource.history',
   summary: 'List the versions of a resource, newest first',

@@ -91,7 +91,8 @@ export const acceptChain = defineOperation({
         const returned = await returnTransfers(ctx, trx, signedTransfers, spent)
         const buried = await buryChainTransactions(trx)
         await beginEra(trx, purse, { ...opening, anchor: chain.anchor })
-        // The books count on tokens that are gone: a person clears the hold once the treasury has what it owes.
+        // The books count on tokens that are gone: a person clears the hold once the treasury has the money that it
+        // owes.
         await setPayoutHold(trx, ctx.ids.ulid(), REPLACED_HOLD)
         return {
           era: cursor.era + 1,

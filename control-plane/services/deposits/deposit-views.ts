@@ -49,7 +49,7 @@ export const DepositViewSchema = z
     validUntil: UnixMs.nullable(),
     creditedAt: UnixMs.nullable(),
   })
-  .meta({ id: 'Deposit', description: 'A transfer of USDC that becomes credit, and how far it has come.' })
+  .meta({ id: 'Deposit', description: 'A transfer of USDC that becomes credit, and its state.' })
 export type DepositView = z.infer<typeof DepositViewSchema>
 
 export function viewDeposit(deposit: Deposit): DepositView {

@@ -62,7 +62,7 @@ async function readFormer(ctx: MoveCtx): Promise<number> {
       read += await readMoves({ ...ctx, moves })
       await takeMoves({ ...ctx, moves })
     } catch (error) {
-      ctx.log.warn({ err: error, treasury: purse.treasury }, 'a treasury of before will be read again')
+      ctx.log.warn({ err: error, treasury: purse.treasury }, 'a former treasury will be read again')
     }
   }
   return read

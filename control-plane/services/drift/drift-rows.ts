@@ -27,7 +27,7 @@ export type DriftRow = {
   readonly cause: DriftCause
 }
 
-/** A model on a day: what was billed by class, and the calls. */
+/** A model on a day: the billed amounts by class, and the calls. */
 type ModelDay = {
   readonly provider: string
   readonly day: string

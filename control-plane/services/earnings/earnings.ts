@@ -93,7 +93,7 @@ export const EarningsSchema = z
   })
   .meta({
     id: 'Earnings',
-    description: 'What a seller earned: totals of all time, and the days and models of a range.',
+    description: 'The earnings of a seller: totals of all time, and the days and models of a range.',
   })
 export type Earnings = z.infer<typeof EarningsSchema>
 

@@ -36,7 +36,7 @@ import { cacheReadTokens, inputTokens, outputTokens } from '#shared/usage.ts'
 const TokenPrice = z
   .number()
   .nullable()
-  .describe('US dollars per million tokens as sold; null for what is not sold by tokens.')
+  .describe('US dollars per million tokens as sold; null for a model that is not sold by tokens.')
 
 /** A sale: the call's id, the seller's earnings, and the price. */
 export const SaleViewSchema = z
@@ -48,7 +48,7 @@ export const SaleViewSchema = z
     /** Unix milliseconds. */
     createdAt: UnixMs,
     sellerCostUsdc: MicroDigits.describe('What the seller earned, in micro-USD as decimal digits.'),
-    grossMicro: WholeMicro.describe('What the buyer paid, in micro-USD: what the seller earned, and the fee.'),
+    grossMicro: WholeMicro.describe('The payment of the buyer, in micro-USD: the earnings of the seller and the fee.'),
     feeMicro: WholeMicro.describe('The fee of the market, in micro-USD.'),
     listCostMicro: WholeMicro.describe('The call at the full reference price, in micro-USD.'),
     providerCostUsd: ProviderCost,
@@ -65,7 +65,7 @@ export const SaleViewSchema = z
     effectiveUnitPrices: UnitPriceList,
     txHash: z.string().nullable(),
   })
-  .meta({ id: 'Sale', description: 'A call that a seller served, with what it earned.' })
+  .meta({ id: 'Sale', description: 'A call that a seller served, with its earnings.' })
 export type SaleView = z.infer<typeof SaleViewSchema>
 
 /** A sale, whether it is booked or waits for the chain. */

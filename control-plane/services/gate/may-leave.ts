@@ -51,7 +51,10 @@ export async function requireLeave(trx: Trx, leave: Leave): Promise<void> {
   })
 }
 
-/** True while the nodes have not registered again what the ledger lost: the arrivals and departures are not known. */
+/**
+ * True while the nodes have not registered again the captures that the ledger lost: arrivals and departures are then
+ * not known.
+ */
 export async function isIncomplete(ctx: Pick<LeaveCtx, 'ledger'>, beat: number | undefined): Promise<boolean> {
   const standing = await ctx.ledger.readStanding(beat)
   return standing === 'behind' || standing === 'joining'

@@ -65,7 +65,7 @@ export const updateBuyerKey = defineOperation({
     const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
     if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
       await findLivingKey(ctx.db, actor, id)
-      // The counter is seeded before the cap applies, so the cap never allows a second time what the key has used.
+      // The counter is seeded before the cap applies, so the cap never allows a used amount a second time.
       await seed()
     }
     const change = await ctx.change(

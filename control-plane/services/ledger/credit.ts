@@ -9,12 +9,12 @@ import { findBalance } from './ledger.ts'
 /** A buyer's money in micro-USD as plain digits: the whole spendable credit, and the part that running calls hold. */
 export const CreditBalanceSchema = z
   .object({
-    creditBalanceUsdc: MicroDigits.describe('What can be spent now, in micro-USD as decimal digits.'),
-    heldUsdc: MicroDigits.describe('Set aside for calls under way.'),
+    creditBalanceUsdc: MicroDigits.describe('The amount that can be spent now, in micro-USD as decimal digits.'),
+    heldUsdc: MicroDigits.describe('The amount that is set aside for running calls.'),
   })
   .meta({
     id: 'Credit',
-    description: 'The balance of an account: what it may spend, and what is held for running calls.',
+    description: 'The balance of an account: the spendable amount, and the amount held for running calls.',
   })
 export type CreditBalance = z.infer<typeof CreditBalanceSchema>
 

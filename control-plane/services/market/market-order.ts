@@ -21,7 +21,7 @@ export const MarketChoice = z.object({
   minSellers: z.number().int().positive().optional(),
   minUptimePct: z.number().min(0).max(100).optional(),
   sort: z.enum(MARKET_SORTS).optional(),
-  /** The worst first. Models without the figure are the last all the same. */
+  /** The worst models first. Models without the figure are last in this order, too. */
   isReversed: z.boolean().optional(),
 })
 export type MarketChoice = z.output<typeof MarketChoice>

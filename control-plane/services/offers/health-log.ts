@@ -88,7 +88,10 @@ export const HealthLineSchema = z
     actionTaken: z.enum(HEALTH_ACTIONS),
     backedOffUntil: UnixMs.nullable(),
   })
-  .meta({ id: 'HealthLine', description: 'A change in the health of an offer: what failed, and what the market did.' })
+  .meta({
+    id: 'HealthLine',
+    description: 'A change in the health of an offer: the failure, and the reaction of the market.',
+  })
 export type HealthLine = z.infer<typeof HealthLineSchema>
 export const HealthPageSchema = signedPageSchema(HealthLineSchema)
 export type HealthPage = z.infer<typeof HealthPageSchema>

@@ -51,8 +51,8 @@ export const OfferFiguresPageSchema = signedPageSchema(OfferFiguresSchema)
 export type OfferFiguresPage = z.infer<typeof OfferFiguresPageSchema>
 
 /**
- * Lists the caller's offers with what each sold in the last 24 hours or 7 days: the running hour and those before it.
- * The largest comes first, in an order by latency the lowest, and offers without the figure come last.
+ * Lists the caller's offers with the sales of each in the last 24 hours or 7 days: the running hour and those before
+ * it. The largest comes first, in an order by latency the lowest, and offers without the figure come last.
  */
 export const listOfferFigures = defineOperation({
   name: 'offer.figures',

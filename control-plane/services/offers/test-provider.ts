@@ -30,7 +30,7 @@ export const ConnectionTestSchema = z
   ])
   .meta({
     id: 'ConnectionTest',
-    description: 'Whether a provider answered with a key, how fast, and what the call cost.',
+    description: 'The result of a test call: whether the provider answered, its latency, and the cost.',
   })
 export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
@@ -76,7 +76,7 @@ export const HealthTestSchema = z
   })
   .meta({
     id: 'HealthTest',
-    description: 'Whether a model of a provider answered with a key, how fast, and what the call cost.',
+    description: 'The result of a test call to a model: whether it answered, its latency, and the cost.',
   })
 export type HealthTest = z.infer<typeof HealthTestSchema>
 

@@ -3,7 +3,7 @@ import { lowerBigint } from '#shared/bigints.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 
 /**
- * Reopens a locked payment that owed nothing or was given up, when the treasury has its money all the same: anybody can
+ * Reopens a locked payment that owed nothing or was given up, when the treasury has its money nevertheless: anybody can
  * submit an exact authorization to the chain. The arrived amount is booked as usual, and is the payer's credit. Call it
  * whenever a payment ends without money, and whenever a transfer matches one. True when the payment was reopened.
  */

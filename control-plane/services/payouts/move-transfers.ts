@@ -24,7 +24,7 @@ export type Moved = {
 }
 
 /**
- * Moves transfers on: plans what is due, signs, sends, and reads the chain. A failed step does not stop the others. A
+ * Moves transfers on: plans due payouts, signs, sends, and reads the chain. A failed step does not stop the others. A
  * stop of payouts stops plans and signatures; signed transfers are followed to their end. Nothing is signed or sent
  * while the ledger is on hold after a restore.
  */

@@ -58,7 +58,7 @@ export const PayoutPositionSchema = z
     payoutHold: PayoutHoldViewSchema.optional(),
     payoutStop: z.enum(PAYOUT_STOPS).nullable().describe('The reason why payouts are stopped. Null when they run.'),
   })
-  .meta({ id: 'PayoutPosition', description: 'What a seller may be paid, what is on its way, and what was paid.' })
+  .meta({ id: 'PayoutPosition', description: 'The money of a seller: payable now, on its way, and paid.' })
 export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 
 /** Reads the payout position of the caller, or of a workspace, with a page of its payouts. */

@@ -34,7 +34,7 @@ export const SupportCallSchema = z
     startedAt: UnixMs,
     isRefunded: z.boolean().describe('True once its charge was refunded.'),
   })
-  .meta({ id: 'SupportCall', description: 'A call of any account, with what its seller and the market got.' })
+  .meta({ id: 'SupportCall', description: 'A call of any account, with the shares of its seller and the market.' })
 export type SupportCallView = z.infer<typeof SupportCallSchema>
 
 /** Reads a booked call of any account by its request id. Throws `not_found`. */

@@ -52,7 +52,7 @@ function keptReason(ctx: HoldCtx, record: MoneyRecord): KeptHold['reason'] {
   const keptHold = moves?.memory.hold
   if (keptHold?.of === of && at - keptHold.at < KEPT_MS) return keptHold.reason
   const reason = findReason(ctx, record).catch((error: unknown) => {
-    ctx.log.debug({ err: error }, 'the chain does not say what the hold waits for')
+    ctx.log.debug({ err: error }, 'the chain did not answer about the hold')
     return 'endpoint' as const
   })
   if (moves !== null) moves.memory.hold = { of, at, reason }

@@ -82,7 +82,7 @@ export async function findReason(ctx: FindCtx, { heldAt, joinedAt }: Held): Prom
     const unread = { ...NOTHING, wait: 'treasury', treasury: purse.treasury } as const
     if (moves === null || purse.chainId !== moves.chainId) return unread
     const former = await findReasonOf(ctx, moves, purse, { heldAt, isFormer: true }).catch((error: unknown) => {
-      ctx.log.debug({ err: error, treasury: purse.treasury }, 'a treasury of before cannot be read')
+      ctx.log.debug({ err: error, treasury: purse.treasury }, 'a former treasury cannot be read')
       return unread
     })
     if (former !== undefined) return former

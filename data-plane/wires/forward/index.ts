@@ -65,7 +65,7 @@ function priceOf(resource: CompiledResource, { match, query }: ForwardAddress, r
   }
   const { size } = read
   const good = goodOf(resource, match, { body: read.body, query, size })
-  if (good === undefined) throw unpriceable('What the request asks for has no price here.')
+  if (good === undefined) throw unpriceable('This request has no price here.')
   // The price is that of the request as it is sent.
   const sent = filledFor(match, good, query, read)
   const quoted =

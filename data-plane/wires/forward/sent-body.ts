@@ -76,7 +76,7 @@ function readBody(raw: RawRequest, { route }: RouteMatch, isLookedInto: boolean)
 }
 
 function unreadable(): AppError {
-  const message = 'The body decides what this call is and costs, so it must be application/json in UTF-8.'
+  const message = 'The body decides the price of this call, so it must be application/json in UTF-8.'
   return new AppError('unsupported_media_type', { message })
 }
 

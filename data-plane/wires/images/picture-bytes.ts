@@ -18,7 +18,7 @@ export function* pictureBytes(base64: string, source: InlinedSource): Generator<
       // JSON may write a slash as `\/`.
       const step = piece.toString('latin1', at, at + STEP_CHARS).replaceAll('\\', '')
       const text = left + step
-      if (/=[^=]/.test(text) || (isPadded && /[^=]/.test(step))) throw new RangeError('base64 goes on behind its end')
+      if (/=[^=]/.test(text) || (isPadded && /[^=]/.test(step))) throw new RangeError('base64 continues after its end')
       isPadded ||= step.endsWith('=')
       const whole = text.length - (text.length % 4)
       left = text.slice(whole)

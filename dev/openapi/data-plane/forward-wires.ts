@@ -55,7 +55,7 @@ export const FORWARD_ROUTES: readonly DataRoute[] = [
     method: 'get',
     path: '/x402/api/social/v2/posts/search/recent',
     summary: 'Search recent posts, paid by a wallet',
-    description: 'Sends the query to the service behind this path and answers what the service answers.',
+    description: 'Sends the query to the service behind this path and returns the answer of the service.',
     query: z.looseObject({ query: z.string().optional() }),
     answers: { 'application/json': Anything },
   },
@@ -64,7 +64,7 @@ export const FORWARD_ROUTES: readonly DataRoute[] = [
     method: 'get',
     path: '/x402/api/social/v2/users/by/username/{username}',
     summary: 'Get a user by name, paid by a wallet',
-    description: 'Reads one user at the service behind this path and answers what the service answers.',
+    description: 'Reads one user at the service behind this path and returns the answer of the service.',
     answers: { 'application/json': Anything },
   },
   {

@@ -76,7 +76,7 @@ const TranscriptionForm = z
   })
 const Transcript = z
   .looseObject({ text: z.string(), usage: z.looseObject(Cost.shape) })
-  .meta({ id: 'Transcript', description: 'The text of a recording, and what the call cost.' })
+  .meta({ id: 'Transcript', description: 'The text of a recording, and the cost of the call.' })
 
 const FILE = z.string().meta({ format: 'binary' })
 

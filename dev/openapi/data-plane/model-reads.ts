@@ -181,7 +181,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/videos/models',
     tag: 'Catalog',
     summary: 'List video models',
-    description: 'In OpenRouter’s shape, at reference prices. What the catalogue does not say is null.',
+    description: 'In OpenRouter’s shape, at reference prices. A fact that the catalogue lacks is null.',
     answers: json(z.object({ data: z.array(VideoModel) })),
   },
   {

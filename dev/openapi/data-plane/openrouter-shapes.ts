@@ -44,7 +44,7 @@ export const Conditions = z.object({
   regions: Names.optional().describe('One of these regions is asked for: `us`.'),
   image_sizes: Names.optional().describe('The picture has one of these sizes: `1792x1024`.'),
   image_quality: z.enum(PRICED_QUALITIES).optional(),
-  utc_start: Count.optional().describe('130 is 01:30, inclusive. The instant is that at which a call came in.'),
+  utc_start: Count.optional().describe('130 is 01:30, inclusive. The instant of a call is its arrival.'),
   utc_end: Count.optional().describe('Exclusive.'),
   utc_days: Names.optional().describe('Days of the UTC week: `monday`.'),
   except_dates: Names.optional().describe('UTC dates on which the prices do not count.'),

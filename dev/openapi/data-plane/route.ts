@@ -44,7 +44,7 @@ export const Count = z.number().int()
 const Names = z.array(z.string()).nullish()
 
 export const Cost = z.object({
-  cost: z.number().optional().describe('What the buyer pays, in USD.'),
+  cost: z.number().optional().describe('The price for the buyer, in USD.'),
   buyer_cost_micro: Count.optional().describe('The booked cost in whole micro-USD.'),
   payment: z
     .object({

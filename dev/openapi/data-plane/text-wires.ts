@@ -196,7 +196,7 @@ const MessageAnswer = z
   })
   .meta({
     id: 'MessageAnswer',
-    description: 'A whole answer in Anthropic’s messages protocol. Its usage says what the call cost.',
+    description: 'A whole answer in Anthropic’s messages protocol. Its usage has the cost of the call.',
   })
 
 const hello = [{ role: 'user', content: 'Say hello.' }]
@@ -251,7 +251,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     path: '/v1/completions',
     takesFloor: true,
     summary: 'Create a completion',
-    description: 'OpenAI’s older protocol: the model goes on with one `prompt`.',
+    description: 'OpenAI’s older protocol: the model continues one `prompt`.',
   },
   {
     ...completion,

@@ -4,12 +4,15 @@ import { readErrorBody } from './error-body.ts'
 import { parseJson } from './model-list.ts'
 import { statusOf } from './refusal-causes.ts'
 
-/** Members of which every answer of a provider has one. A body with one of them is no refusal for its other members. */
+/**
+ * Members of which every answer of a provider has one. A body with one of these members is an answer, whatever other
+ * members it has.
+ */
 const ANSWERS = ['choices', 'content', 'data', 'text', 'candidates', 'output', 'images', 'delta', 'usage'] as const
 
 /**
  * The error inside a body or a frame of status 200, in the forms of all providers. Undefined without one. Its text is
- * the error with the members beside it that the provider writes, and not those that an answer may hold.
+ * the error with the members beside it, without the members that belong to an answer.
  */
 export function errorInside(body: Readonly<Record<string, unknown>>): BadAnswer | undefined {
   if (!isError(body)) return undefined

@@ -82,7 +82,7 @@ async function freeze(stage: Stage): Promise<void> {
   await pause(Math.max(0, frozenAt + FROZEN_MS - performance.now()))
   node.signal('SIGCONT')
   const seen = await results()
-  stage.figure('streams that came whole all the same', countServed(seen))
+  stage.figure('streams that arrived whole nevertheless', countServed(seen))
   const rids = seen.flatMap(({ rid }) => rid ?? [])
   await until('the delivered answers are charged late', POSTED_WITHIN_MS, async () => {
     const { rows } = await world.sql.query('select rid from settlement where rid = any($1) and charge > 0', [rids])

@@ -73,8 +73,7 @@ export function paymentMistakes({ ground, model }: World): string[] {
   }
   for (const name of host.forgeries)
     left.push(`P7: the facilitator was asked about ${name}, which its wallet never signed`)
-  for (const name of moves.keys())
-    if (!isDeposit(name)) left.push(`P3: the chain moved ${name}, and nobody knows of it`)
+  for (const name of moves.keys()) if (!isDeposit(name)) left.push(`P3: the chain moved ${name}, and no row has it`)
   return left
 }
 
@@ -94,9 +93,9 @@ function moveMistake(row: ChainPayment, moved: Moved | undefined, { model, host 
   const name = `${payer} ${BigInt(nonce)}`
   const payment = model.payments.get(name)
   if (row.came !== (moved?.amount ?? null))
-    return `P3: the chain moved ${moved?.amount ?? 'nothing'}, and ${row.came} came`
+    return `P3: the chain moved ${moved?.amount ?? 'nothing'}, and ${row.came} arrived`
   if (moved === undefined) {
-    if (state === 'confirmed') return 'P3: nothing came'
+    if (state === 'confirmed') return 'P3: nothing arrived'
     const isExcused = payment?.isDrained === true || payment?.hasRunOut === true
     return isExcused || state !== 'written_off' ? undefined : `P4: written off as ${row.reason}`
   }
@@ -119,7 +118,7 @@ function bookMistake({ rid, state, account, came, charge }: ChainPayment, tables
   const stoodIn = -sumOf([...keys, rid], SHORTFALL)
   if (stoodIn !== (missing > 0n ? missing : 0n)) return `P3: the platform stands in for ${stoodIn}, not for ${missing}`
   const taken = -sumOf(keys, OUTSIDE)
-  if (taken !== (came ?? 0n)) return `P3: ${taken} are booked as come, and ${came} came`
+  if (taken !== (came ?? 0n)) return `P3: ${taken} are booked as arrived, and ${came} arrived`
   const got = sumOf(keys, account)
   if (got !== taken - sumOf(keys, SHORTFALL)) return `P3: ${account} got ${got}`
   const paid = settlements.get(rid)?.charge ?? 0n

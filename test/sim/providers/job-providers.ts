@@ -87,7 +87,7 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
   function submit(to: Destination, body: string): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
     const words = /job \d+/.exec(body)?.[0] ?? ''
     const job = expected.get(words)
-    if (job === undefined) throw violation('simulation', `a provider does not know what it is asked: ${body}`)
+    if (job === undefined) throw violation('simulation', `a provider does not know this request: ${body}`)
     const fault = job.plan.failures[job.askedBps.length]
     noteOrder(
       job,

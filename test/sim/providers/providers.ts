@@ -70,7 +70,7 @@ export function createProviders(
     const offer = market.offers.find(({ baseUrl }) => baseUrl === to.baseUrl)
     const limit = Number(/"max_(?:completion_)?tokens":(\d+)/.exec(request.body)?.[1] ?? Number.NaN)
     if (call === undefined || offer === undefined || Number.isNaN(limit)) {
-      throw violation('simulation', `a provider does not know what it is asked: ${to.baseUrl} ${request.body}`)
+      throw violation('simulation', `a provider does not know this request: ${to.baseUrl} ${request.body}`)
     }
     const inputTokens = Math.ceil(content.length / BYTES_A_TOKEN)
     return { owner, events, offer, call, inputTokens, limit, isOver: false }

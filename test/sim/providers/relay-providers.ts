@@ -117,7 +117,7 @@ export function createRelayProviders(market: Market, fail: (error: unknown) => v
       const relay = expected.get(/relay \d+/.exec(body)?.[0] ?? '')
       const offer = market.lentOffers.find(({ credential }) => credential.id === to.credential.id)
       if (relay === undefined || offer === undefined) {
-        throw violation('simulation', `a provider does not know what it is asked: ${to.credential.id} ${body}`)
+        throw violation('simulation', `a provider does not know this request: ${to.credential.id} ${body}`)
       }
       const sent: Sent = { owner, events, relay, offer, isOver: false }
       begin(sent)

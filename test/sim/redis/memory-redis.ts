@@ -43,7 +43,7 @@ export type MemoryRedis = {
   restart(): void
   /** FLUSHALL. The scripts stay. */
   flush(): void
-  /** Returns without the writes after that moment. Returns their number. */
+  /** Returns to the state before an instant. Returns their number. */
   lose(since: number): number
 }
 

@@ -94,7 +94,7 @@ export function seedUse({ data, epoch, now, keys: [counter = ''], args }: Run): 
   return 'K'
 }
 
-/** Corrects a counter when a call of its key is posted at that moment. */
+/** Corrects a counter when a call of its key is posted at an instant. */
 export function settleUse(run: Run, counter: string, hold: ReadonlyMap<string, string>, at: number): void {
   const { data, epoch } = run
   const [used, day, month, late] = [hold.get('used') ?? '0', hold.get('kd'), hold.get('km'), hold.get('late')]

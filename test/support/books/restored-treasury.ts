@@ -278,8 +278,8 @@ async function findBroken({ world, chain, lines, sellers, buyers, journal, lostA
     const earned = (journal.get(seller) ?? []).reduce((sum, { amount }) => sum + amount, 0n)
     const received = await chain.usdcBalance(seller.purse.address)
     const { available, inFlight, paid } = await world.books(seller)
-    expectSame('what a seller was paid, by the books', BigInt(paid), received)
-    expectSame('what a seller has and was paid', received + BigInt(available) + BigInt(inFlight), earned)
+    expectSame('the payouts of a seller, by the books', BigInt(paid), received)
+    expectSame('the balance and the payouts of a seller', received + BigInt(available) + BigInt(inFlight), earned)
   }
   const shortfall = BigInt(await balanceOf(db, PLATFORM_ACCOUNTS.shortfall))
   let short = 0n
@@ -289,7 +289,7 @@ async function findBroken({ world, chain, lines, sellers, buyers, journal, lostA
     const advanced = (await findLine(db, buyer.user.buyerAccount))?.advanced ?? 0n
     short += credit - advanced - (brought - buyer.spent)
   }
-  expectSame('what buyers have beyond what they brought', short, -shortfall)
+  expectSame('the money of buyers beyond their payments', short, -shortfall)
   // Nothing shows a lost advance, so the platform covers the calls that it paid for, and no others.
   if (-shortfall > lostAdvances) broken.push(`the platform stands in for ${-shortfall}, and ${lostAdvances} was lost`)
   const mismatches = await lines.buyers.mismatches()

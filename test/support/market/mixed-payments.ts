@@ -207,7 +207,7 @@ async function compare(stage: Stage, db: pg.Client, wallets: readonly ChainWalle
       if (left !== right) differences.push(`${payer}: ${what}: ${left} and ${right}`)
     }
     compareTo('moved on the chain and taken by payments', moved, sum('came'))
-    compareTo('credit and what was taken over the charges', credit, sum('came') - sum('charge'))
+    compareTo('credit and the amount taken above the charges', credit, sum('came') - sum('charge'))
     await compareViews(stage, wallet, { rows, credit, compareTo })
     movedMicro += moved
     chargedMicro += sum('charge')

@@ -113,7 +113,7 @@ function Spending({ data, interval, spanMs }: SpendingProps) {
   return (
     <Card
       title="Spending"
-      about={`By ${interval}, and what was saved on top of it`}
+      about={`By ${interval}, with the savings on top`}
       actions={<Link to="/buyer/logs">All calls</Link>}
     >
       {buckets.length === 0 ? (

@@ -275,16 +275,17 @@ type Described = {
 /** The package's names for a model share one price, and may belong to several models. */
 function describe({ family, record, packaged, parameters, taken }: Described) {
   const canonical = canonicalOf(record)
-  if (!('lab' in family) || record.created === undefined) throw new RangeError('nobody says what this model is')
+  if (!('lab' in family) || record.created === undefined)
+    throw new RangeError('the model has no lab or no release date')
   const context = record.context ?? packaged?.context_window
-  if (context === undefined) throw new RangeError('context_length: nobody says how long its context is')
+  if (context === undefined) throw new RangeError('context_length: the length of the context is missing')
   const name = record.name ?? packaged?.name ?? canonical
   // Names by which the package knows a model are those of one price, and not always of one model.
   const givenNames = [...record.aliases, record.id.slice(record.id.indexOf('/') + 1)]
   const own = new Set([canonical, `${family.lab}/${canonical}`].map((text) => text.toLowerCase()))
   const isFree = (text: string) => !own.has(text.toLowerCase()) && !taken.has(text.toLowerCase())
   const listed = parameters[family.parameters]
-  if (listed === undefined) throw new RangeError(`parameters: nothing is called ${family.parameters}`)
+  if (listed === undefined) throw new RangeError(`parameters: no list is called ${family.parameters}`)
   return {
     id: `${family.lab}/${canonical}`,
     canonical,

@@ -17,7 +17,7 @@ try {
   else {
     for (const finding of findings) console.log(lineOf(finding))
     if (poisoned + conflicts > 0)
-      console.log(`for a person: ${poisoned} poisoned and ${conflicts} contradicting events`)
+      console.log(`${poisoned} poisoned and ${conflicts} contradicting events wait for a person`)
   }
   process.exitCode = findings.some(({ state }) => state === 'breach') ? 1 : 0
 } catch (error) {

@@ -49,7 +49,7 @@ export const TREASURY_RULES: readonly PaymentRule[] = [
     id: 'I17',
     looked:
       'each transfer of the treasury has a verdict, waits for a person with a reason, or is less than an hour old',
-    // An unnamed arrival moves no money of the books. The reconciliation names it.
+    // An arrival without a known owner is in no account. The reconciliation lists it.
     wrong: `select tx_hash || ' ' || place || ' has not been looked at since ' || seen_at as wrong from treasury_move
         where kind = 'new' and direction = 'out' and changed_at < now() - ${ALARM_AGE}
       union all select tx_hash || ' is unknown without a reason' from treasury_move where kind = 'unknown' and reason is null

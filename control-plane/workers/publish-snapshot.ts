@@ -7,7 +7,7 @@ import { repeat } from './worker.ts'
 const WATCH_EVERY_MS = SECOND
 const RECONCILE_EVERY_MS = 30 * SECOND
 
-/** Publishes waiting keys, and refills a store that lost its memory. */
+/** Publishes waiting keys, and refills a store that has lost its data. */
 export function startWatchStore(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'watch-store',

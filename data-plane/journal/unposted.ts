@@ -71,7 +71,7 @@ export function createUnposted(): Unposted {
         const droppedCount = captures.drop(dropped, await ask(stretch))
         dropped += stretch.length - droppedCount
         isAnyPosted ||= droppedCount > 0
-        // Events are posted roughly in order. After a stretch without a posted one there are few.
+        // Events are posted roughly in order. After many unposted captures in a row there are few posted ones.
         if (droppedCount === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
       }
       vainChecks = isAnyPosted ? 0 : vainChecks + 1
@@ -123,7 +123,7 @@ function createQueue() {
       }
       return taken
     },
-    /** Removes the posted captures of a stretch and moves up the places before them. Returns the number removed. */
+    /** Removes the posted captures between two places and moves up the places before them. Returns the number removed. */
     drop(behind: number, isPosted: readonly boolean[]): number {
       const start = head + behind
       let to = start + isPosted.length

@@ -18,7 +18,7 @@ export function ownProviderRail(notes: OwnCallNotes): Rail<true> {
     name: OWN_RAIL,
     recognize: () => undefined,
     identify: () =>
-      Promise.reject(new AppError('internal_error', { cause: new Error('own providers identify nobody') })),
+      Promise.reject(new AppError('internal_error', { cause: new Error('this rail identifies no caller') })),
     challenge: null,
     reserve: (payer, _proof, { rid }) => {
       const { account, keyId, wallet } = payer

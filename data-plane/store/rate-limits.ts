@@ -31,7 +31,7 @@ export type RateLimits = {
   leave(scope: string): void
   /** Throws `rate_limited` for a caller that has used up its rate. Counts nothing. */
   refuseSpent(scope: string, perMinute: number): void
-  /** Counts so many calls that do not begin. */
+  /** Adds calls to a scope's count of this minute: for a large refused body, or a further attempt at an offer. */
   charge(scope: string, calls: number): void
   /** Takes back the count of a call of the current minute that was not served because of a fault of ours. */
   giveBack(scope: string): void

@@ -139,7 +139,7 @@ type Take = (document: Document) => Promise<void>
  */
 async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take): Promise<boolean> {
   const index = await redis.hgetall(cacheKeys.snapshotIndex)
-  // An empty index means that Redis lost its memory. A market is never empty.
+  // An empty index means that Redis has lost its data. A market is never empty.
   if (Object.keys(index).length === 0) return false
   const wantedNames = documents.wantedNames(index)
   const fetchFrom = async (from: number): Promise<Fetched[]> => {

@@ -6,9 +6,9 @@ import { ROUTING_FIELDS } from './hints.ts'
 export type Edits = {
   /** Members that are left out silently. */
   readonly hidden: ReadonlySet<string>
-  /** Members that go only to models which list them, if a model lists anything. */
+  /** Members that are left out for a model whose list of parameters lacks them. A model without a list gets all. */
   readonly gated: ReadonlySet<string>
-  /** Members that go only to models which list them, even if a model lists nothing. */
+  /** Members that go only to a model whose list of parameters has them. A model without a list gets none. */
   readonly listed?: ReadonlySet<string>
   /** Names that clients use for a member, and its forwarded name. Members under two of them have the same value. */
   readonly renamed?: ReadonlyMap<string, string>

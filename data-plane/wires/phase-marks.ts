@@ -8,7 +8,7 @@ export type PhaseMarks = {
   take(piece: { readonly text: string; readonly phase?: string }): string | undefined
 }
 
-/** Seals the phase of each stretch of an answer's texts, with its place, if a provider reports phases. */
+/** Seals the phases of an answer's texts, each with the place where it begins, if a provider reports phases. */
 export function phaseMarks({ offer, seal }: ModelPlan): PhaseMarks {
   let at = 0
   let current: string | undefined

@@ -34,7 +34,7 @@ type State = {
   readonly writer: AnswerWriter
   /** True until the end of a stream whose buyer waits for an object. */
   isHeld: boolean
-  /** The text from the end of the provider's bytes: it is sent with the last bytes. */
+  /** Text that the reader releases only when the provider's bytes have ended. It is sent with the last bytes. */
   late: string
   pieces: number
   contentBytes: number
@@ -58,7 +58,7 @@ export function translateRequest(request: Conversation, plan: ModelPlan): Upstre
   return protocol.encode({ ...askByTool(conversation), adaptedParams }, plan)
 }
 
-/** The turns with the results of calls together and first, when other text stands among them. */
+/** The turns in an order that providers require: after an answer, results of its calls come first, then other parts. */
 function resultsFirst(turns: readonly ConversationTurn[]): readonly ConversationTurn[] {
   const orderedTurns: ConversationTurn[] = []
   for (const turn of turns) {

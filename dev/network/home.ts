@@ -18,7 +18,7 @@ const LockSchema = z.object({ owner: MarkSchema, children: z.array(MarkSchema) }
 /** The folder with all state of one development network. It is locked while the network runs. */
 export type Home = {
   readonly root: string
-  /** The path of a file in it. */
+  /** The path of a file in the folder. */
   readonly path: (name: string) => string
   /** Records the child processes, so that the next run can wait for them after a kill. */
   readonly noteChildren: (pids: readonly number[]) => void

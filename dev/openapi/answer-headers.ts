@@ -8,24 +8,24 @@ const header = (description: string, schema: Json): Json => ({ description, sche
 
 /** Headers of answers, under their names. */
 export const HEADERS: Json = {
-  'x-request-id': header('The id of this request: quote it when something is wrong.', text),
+  'x-request-id': header('The id of this request: quote it when you report an error.', text),
   'retry-after': header('Seconds to wait.', count),
-  'x-ratelimit-limit': header('Calls that the limit which counted this one lets through.', count),
-  'x-ratelimit-remaining': header('Calls that are left of it.', count),
-  'x-ratelimit-reset': header('When it begins anew, in Unix seconds.', count),
+  'x-ratelimit-limit': header('Calls that one window of the rate limit allows.', count),
+  'x-ratelimit-remaining': header('Calls that are left in this window.', count),
+  'x-ratelimit-reset': header('When the next window begins, in Unix seconds.', count),
   'x-generation-id': header('The same as x-request-id.', text),
   'x-mkt-served-by': header('marketplace, own_key or fallback_key.', text),
   'x-mkt-provider-family': header('The provider that answered.', text),
   'x-mkt-marketplace-status': header('served or filtered.', text),
   'x-mkt-marketplace-attempts': header('Offers that were tried.', text),
-  'x-mkt-routing-decision-ms': header('Milliseconds that the choice took.', text),
-  'x-mkt-overhead-ms': header('Milliseconds that were ours.', text),
+  'x-mkt-routing-decision-ms': header('Milliseconds that the choice of the offer took.', text),
+  'x-mkt-overhead-ms': header('Milliseconds that the marketplace itself spent on the call.', text),
   'x-mkt-adapted-params': header('Parameters that were left out or changed for the seller.', text),
   'x-mkt-buyer-cost-micro': header('The cost of the call, in micro-USD; in the last event of a stream of text.', text),
   'x-mkt-list-cost-micro': header('The list price of the same usage, in micro-USD.', text),
-  etag: header('Names these bytes: give it back in If-None-Match.', text),
-  'cache-control': header('How long anybody may keep the answer.', text),
-  location: header('Where the file is.', text),
+  etag: header('The tag of this answer: send it in If-None-Match.', text),
+  'cache-control': header('How long caches may keep the answer.', text),
+  location: header('The address of the file.', text),
 }
 
 /** References to headers by their names. */

@@ -41,7 +41,7 @@ function withFloor({ path, method, summary, floorExample }: DataRoute, operation
   }
 }
 
-/** A path with a floor accepts x402 alone, whose crawlers know the plain path. */
+/** An operation without its ways to pay: crawlers get them from the plain path, so a path with a floor repeats none. */
 function withoutPayment({ 'x-payment-info': _, ...operation }: Json): Json {
   return operation
 }

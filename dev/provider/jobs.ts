@@ -9,7 +9,7 @@ import type { Reply } from './reply.ts'
 /** The behaviours of job models, by the suffix of the id. */
 const JOB_MODELS = {
   job: 'A long job that ends at the second poll. Its output is a second shorter than requested.',
-  'job-failing': 'A long job that fails at the second question.',
+  'job-failing': 'A long job that fails at the second poll.',
   'job-endless': 'A long job that never ends by itself.',
   'job-overcharging': 'A long job that reports a hundred times the requested usage.',
   'job-unmetered': 'A long job that reports no usage.',
@@ -28,13 +28,13 @@ export const SANDBOX_FILM_ENTRIES = [
   {
     id: `${SANDBOX_LAB}/video-job`,
     title: 'Sandbox: video-job',
-    description: 'A film from words or pictures, over at the second question and a second shorter than was asked for.',
+    description: 'A video from text or images. It ends at the second poll and is a second shorter than requested.',
     makes: 'video',
   },
   {
     id: `${SANDBOX_LAB}/music-job`,
     title: 'Sandbox: music-job',
-    description: 'A piece of music, over at the second question.',
+    description: 'A piece of music. The job ends at the second poll.',
     makes: 'music',
   },
 ] as const

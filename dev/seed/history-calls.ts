@@ -274,7 +274,7 @@ function* instantsOf({ from, to, count }: Span, random: () => number): Generator
 
 const MAX_OUTAGE_MINUTES = 10
 
-/** Stretches of minutes in which a provider was out of order. */
+/** Outages of providers, each a few minutes long. */
 export function pastOutages(goods: readonly Goods[], { from, to }: Span): HealthEvent[] {
   const random = randomFrom(from + 1)
   let now = from

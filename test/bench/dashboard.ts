@@ -201,7 +201,7 @@ async function measureWeight(bench: Bench): Promise<Figure[]> {
       beside: `goal 15 kB; ${fonts} fonts (goal 0)`,
     },
     {
-      what: 'page: questions for data of a view, at most',
+      what: 'page: queries for the data of a view, at most',
       figure: String(asked.value),
       beside: `goal 1; ${
         questions

@@ -232,7 +232,7 @@ describe('changes of names and prices by hand', () => {
     expect(await trpcCodeOf(staff.alias.list.query({ model: 'my-gpt' }))).toBe('not_found')
   })
 
-  it('see whom new prices touch before they set them, and the look changes nothing', async () => {
+  it('are previewed with the numbers of affected offers, sellers and buyers, and a preview changes nothing', async () => {
     await seed('seen-test')
     const seller = await market.person()
     await listOffer(market, seller.seller, { model: 'seen-test' })

@@ -8,7 +8,7 @@ import { doorsOf } from '#test/support/market/routed-market.ts'
 import { until } from '#test/support/run/until.ts'
 
 const MODEL = 'openai/gpt-5-mini'
-/** Requests per minute that the control plane does not answer for one key. */
+/** One request more than the control plane answers per minute for one key. */
 const MORE_THAN_A_KEY_READS = 61
 const MESSAGES = [{ role: 'user' as const, content: 'Say hello to the market.' }]
 

@@ -48,7 +48,7 @@ async function untilRebuilt(before: number, deadlineMs = 12_000) {
   })
 }
 
-describe('a gate that lost its memory', () => {
+describe('a gate that lost its data', () => {
   it('opens on an empty Redis once the node is on record', async () => {
     const node = await world.node('n1')
     await untilOpen(node)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createUnposted } from '#data-plane/journal/unposted.ts'
 import { HOUR } from '#shared/clock.ts'
 
-/** A capture after a gap in the numbers, or a question with the captures that are posted by then. */
+/** A capture after a gap in the numbers, or a check of the captures, with those that are posted by then. */
 type Step = { readonly skipped: number } | { readonly posted: readonly boolean[]; readonly below: number }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -30,7 +30,7 @@ describe('the unposted captures of a journal', () => {
           await unposted.check(one.below, async (captures) => {
             asked.push(...captures.map((capture) => capture.seq))
             const answers = captures.map((_, index) => one.posted[index] ?? false)
-            // Captures that arrive during the question are not part of it.
+            // Captures that arrive during the check are not part of it.
             seq += 1
             unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
             for (const [index, { seq: number }] of captures.entries()) if (answers[index]) expected.delete(number)

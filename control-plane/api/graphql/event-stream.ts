@@ -87,7 +87,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
       return results
     },
   })
-  // An earlier caller asked the same question, and its source serves both.
+  // An earlier caller has the same subscription, and its source serves both.
   if (!isUsed) void results.return?.()
   return true
 }

@@ -31,7 +31,7 @@ import { TradeType } from './market-figures.ts'
 import { Operation } from './seller.ts'
 import { Credit } from './viewer.ts'
 
-/** Subscriptions with the same content for everybody. Callers with the same question share one source. */
+/** Subscriptions with the same content for everybody. Callers with the same subscription share one source. */
 export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])
 
 /**

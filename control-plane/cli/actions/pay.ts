@@ -127,7 +127,7 @@ async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: 
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }
 
-/** Throws the reason of a refused payment, which is in the place of other refusals' message. */
+/** The failure of a refused payment: its answer has the reason as a text in `error`, unlike other refusals. */
 function refusedPayment(answer: RawAnswer): CommandFailure {
   const told = z.looseObject({ error: z.string() }).safeParse(parsed(answer))
   if (!told.success) return failureOf(answer)

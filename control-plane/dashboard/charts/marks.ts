@@ -1,4 +1,4 @@
-/** A stretch of time with an event, such as an incident. `to` is null while the event lasts. */
+/** A period with an event, such as an incident. `to` is null while the event lasts. */
 export type Mark = { readonly name: string; readonly from: number; readonly to: number | null }
 
 /** The first and the last place of a mark among the instants; undefined where it lies outside. */

@@ -78,7 +78,7 @@ export async function ask<Result, Variables>(
 const PAUSE_MS = 5_000
 const MAX_PAUSES = 10
 
-/** Sends a question, and waits where a limit of calls is reached, at most ten times. For work that needs many calls. */
+/** Sends a query, and waits where a limit of calls is reached, at most ten times. For work that needs many calls. */
 export async function askPatiently<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,

@@ -14,7 +14,7 @@ export function callCurlOf(url: string, json: string, key = '$MARKET_KEY'): stri
 /** A text as it stands between single quotes of a shell. */
 const quotable = (text: string) => text.replaceAll("'", "'\\''")
 
-/** A GraphQL question as a command. */
+/** A GraphQL query as a command. */
 export function curlOf(document: { toString(): string }, variables: unknown, needsKey = false): string {
   const body = quotable(JSON.stringify({ query: document.toString().trim(), variables }))
   const key = needsKey ? ` \\\n  -H "Authorization: Bearer $MARKET_KEY"` : ''

@@ -1,4 +1,4 @@
-/** The text of a question to the GraphQL door, with the types of its answer and its variables. */
+/** The text of a query to the GraphQL door, with the types of its answer and its variables. */
 export class TypedDocumentString<Result, Variables> {
   readonly #text: string
   /** Never set. It carries the types. */

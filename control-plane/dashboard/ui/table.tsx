@@ -41,7 +41,7 @@ type TableProps<Row> = {
   /** Most rows at first; a button shows the rest. */
   readonly most?: number
   readonly foot?: ReactNode
-  /** The same question at the API, as a command. */
+  /** The same query to the API, as a command. */
   readonly curl: string
   /** The whole list, of which `rows` is one page. Left out where `rows` is all. */
   readonly whole?: WholeList<Row>

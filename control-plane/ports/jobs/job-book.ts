@@ -35,7 +35,7 @@ export type JobBook = {
   restoredTo(): Promise<string | undefined>
   /** Does nothing after its begin. */
   beginRestore(to: string): Promise<void>
-  /** Returns false when Redis has lost its memory since. Then the restore must begin anew. */
+  /** Returns false when Redis has lost its data since. Then the restore must begin anew. */
   noteRestored(to: string): Promise<boolean>
 }
 

@@ -4,7 +4,7 @@ import { getAddress } from 'viem/utils'
 import { askMany } from './ask-many.ts'
 import type { AllowanceQuery, WalletReading } from './treasury-chain.ts'
 
-/** Wallets of one request. Each takes two reads of the token. */
+/** Most wallets of one request. Each takes two reads of the token. */
 const WALLETS_A_READ = 100
 
 const TOKEN = parseAbi([
@@ -25,7 +25,7 @@ export async function readAllowances(
     const answers = await askMany(client, { target: asset, calls })
     for (const [index, wallet] of some.entries()) {
       const [balance, allowance] = [answers[2 * index], answers[2 * index + 1]]
-      if (balance?.success !== true || allowance?.success !== true) throw new Error('the token does not say')
+      if (balance?.success !== true || allowance?.success !== true) throw new Error('the token did not answer')
       readings.set(wallet, {
         balance: decodeFunctionResult({ abi: TOKEN, functionName: 'balanceOf', data: balance.returnData }),
         allowance: decodeFunctionResult({ abi: TOKEN, functionName: 'allowance', data: allowance.returnData }),

@@ -20,9 +20,9 @@ import type { MoveCtx } from './move-ctx.ts'
 import { finalBlock, purseOf } from './move-ctx.ts'
 import { tellOfStrays } from './tell-of-deposit.ts'
 
-/** Blocks of one request. Endpoints refuse longer ranges. */
+/** Most blocks of one request. Endpoints refuse longer ranges. */
 const BLOCKS_A_READ = 2_000n
-/** Requests of one turn. An endpoint may refuse some because the answer is too long. */
+/** Most requests of one turn. An endpoint may refuse some because the answer is too long. */
 const READS_A_TURN = 40
 /** Most tokens of other contracts that are recorded. Anybody can make one. */
 const MAX_STRAY_TOKENS = 10_000

@@ -44,7 +44,7 @@ export async function noticeOtherDatabase({ ledger, log }: Parts): Promise<void>
   await ledger.noteIdentity(here)
 }
 
-/** Records a step back that shows only on request: another database, or a lower beat than the ledger once published. */
+/** Records that the ledger went back in time, if it is another database or has a lower beat than it once published. */
 export async function noticeStepBack(parts: Parts, ledgerBeat: number | undefined): Promise<void> {
   await noticeOtherDatabase(parts)
   await noticeLowBeat(parts, await parts.ledger.readEpoch(), { ledgerBeat })

@@ -54,7 +54,7 @@ export async function isOurSettler(ctx: SettlerCtx, sender: string): Promise<boo
   if (payments === null || payments.settler !== null) return false
   if ((await ctx.ledger.readEpoch()).restore === undefined) return false
   const { facilitator } = await readPaymentTerms({ ...ctx, payments })
-  if (facilitator === null) throw new Error('the facilitator does not say who settles')
+  if (facilitator === null) throw new Error('the facilitator did not name its wallet')
   return facilitator.toLowerCase() === sender
 }
 

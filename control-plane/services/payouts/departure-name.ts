@@ -17,7 +17,7 @@ const NUMBERS_AHEAD = 200n
 const FIRST_NUMBERS = 5n
 /** Most names of one seller. */
 const MAX_SPAN = 2_000n
-/** Sellers of one read. */
+/** Most sellers of one read. */
 const PAGE = 500
 
 /** Names that a turn may still try. */

@@ -108,7 +108,7 @@ function publishOne(ctx: PublishCtx, name: string, versionInStore: number | unde
   })
 }
 
-/** Publishes everything in one step, for a store that lost its memory. */
+/** Publishes everything in one step, for a store that has lost its data. */
 function restoreSnapshot(ctx: PublishCtx): Promise<string[]> {
   return transact(ctx.db, async (trx) => {
     await lockSnapshot(trx, 'exclusive')

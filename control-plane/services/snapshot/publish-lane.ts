@@ -1,7 +1,7 @@
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 
-/** Most models of one turn. While more wait, a change does not wait for its publication. */
+/** Most models of one turn. While more wait, an operation answers before its change is published. */
 const MODELS_A_TURN = 8
 /**
  * Longest rest after a full turn. The lane rests as long as it worked, so that a storm of changes cannot stop the

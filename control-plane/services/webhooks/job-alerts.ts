@@ -66,7 +66,7 @@ async function isRecordLost(ctx: TellCtx, { rid, event }: UntoldJob, isRestored:
   return !isRestored || restoreRecord(ctx, rid)
 }
 
-/** True while the record does not say how a booked end is shown. The record then gets the event, for a later read. */
+/** True while the record of a job lacks its booked end. The record then gets the event, for a later read. */
 async function isEndLost({ jobBook }: TellCtx, { rid, endEvent }: UntoldJob, storedJob: StoredJob): Promise<boolean> {
   if (storedJob.end !== undefined || endEvent === null) return false
   if (storedJob.lostEnd === undefined) await jobBook.noteLostEnd(rid, endEvent)

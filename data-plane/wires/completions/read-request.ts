@@ -15,7 +15,7 @@ const MAX_CHOICES = 128
 const MAX_PROMPT_CHARS = 2_097_152
 const MAX_LOGPROBS = 5
 
-/** Parameters of this wire alone mean something else on the chat wire or are not known there. */
+/** Parameters that this wire checks itself: the chat wire lacks them, or gives them another meaning. */
 const OWN_CHECKS: ReadonlySet<string> = new Set(['logprobs', 'echo', 'suffix', 'best_of', 'prompt'])
 
 /** A parsed completions request with its own text, and the facts for routing. */
@@ -25,10 +25,10 @@ export type CompletionsRequest = Routing & {
   readonly prompts: readonly string[]
   readonly isStreamed: boolean
   readonly maxTokens: number | undefined
-  /** Answers to each prompt, and to all of them together. */
+  /** The number of answers to each prompt; `choices` is the number for all prompts together. */
   readonly perPrompt: number
   readonly choices: number
-  /** The member that only the completions protocol can say. A call with one cannot become a conversation. */
+  /** A member that only the completions protocol has. A call with one cannot become a conversation. */
   readonly nativeMember: string | undefined
   readonly wantsLogprobs: boolean
   readonly promptBytes: number

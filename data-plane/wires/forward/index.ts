@@ -70,7 +70,7 @@ function priceOf(resource: CompiledResource, { match, query }: ForwardAddress, r
   const sent = filledFor(match, good, query, read)
   const quoted =
     sent.rpc === undefined ? quoteUnits(match, good, { body: sent.body, query, size }) : { calls: sent.rpc.units }
-  if (quoted === undefined) throw unpriceable('The request does not say enough to be priced.')
+  if (quoted === undefined) throw unpriceable('The request lacks the facts that its price depends on.')
   return { sent, bought: { resource, match, good, size, quoted } }
 }
 

@@ -9,7 +9,7 @@ import { memberName } from './read-request.ts'
 /** Media types of files that are declared to a provider; a file of any other type is sent without a declaration. */
 const AUDIO_TYPE = /^(?:audio|video)\/[\w.+-]{1,64}$/
 const UNNAMED_TYPE = 'application/octet-stream'
-/** Fields that go only to models which list them, if a model lists anything. */
+/** Fields that are left out for a model whose list of parameters lacks them. A model without a list gets all. */
 const GATED: ReadonlySet<string> = new Set(['language', 'prompt', 'temperature'])
 
 /**

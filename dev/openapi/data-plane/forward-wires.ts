@@ -8,8 +8,8 @@ const Anything = z.unknown().describe("The provider's own, as it is.")
 const forwarded = { envelope: 'v1', access: 'buyer', isPaid: true, isForwarded: true, refusals: CALL_REFUSALS } as const
 
 const RESOURCE_CALL =
-  "A call to a provider on a lent key. Method, path, body and answer are the provider's own; which of its routes are reachable, " +
-  "and what they cost, the market's capabilities say. A provider that takes its target in `x-target-url` has no path. " +
+  "A call to a provider on a lent key. Method, path, body and answer are the provider's own. The market's capabilities list the " +
+  'reachable routes and their prices. A provider that takes its target in `x-target-url` has no path. ' +
   '`X-MKT-Require` names traits that the account must claim. A repeat is a second call, also under the same `Idempotency-Key`.'
 
 /** Calls to a provider on lent keys, in the forwarded methods. */

@@ -48,7 +48,7 @@ const SOURCES = {
     .describe(otherNamesOf(names.source)),
   image_url: Source.nullish().describe('Another name of image.'),
   input_images: z.array(Source).max(8).nullish().describe('The first is the base, the others are references.'),
-  input_references: z.array(z.looseObject({})).max(8).nullish().describe("OpenRouter's name of the same."),
+  input_references: z.array(z.looseObject({})).max(8).nullish().describe("OpenRouter's name of input_images."),
 }
 
 const ImageRequest = z

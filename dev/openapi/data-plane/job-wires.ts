@@ -66,7 +66,10 @@ const OpenAiVideoRequest = z
   })
   .meta({ id: 'OpenAiVideoRequest', description: 'A prompt for a film in the shape of OpenAI’s videos.' })
 
-const AdaptedParams = z.array(z.string()).optional().describe('Members that the provider was not told.')
+const AdaptedParams = z
+  .array(z.string())
+  .optional()
+  .describe('Members that were left out of the request to the provider.')
 const JobUsage = Cost.extend({ seconds: z.number() })
 
 /** The products of the jobs. */
@@ -91,7 +94,7 @@ function jobOf(object: string, name: 'Video' | 'Music') {
       .extend({
         progress: z.number().optional(),
         completed: Count.nullable(),
-        expires: Count.describe('Unix seconds from which on nobody can ask about it.'),
+        expires: Count.describe('Unix seconds after which the job can no longer be polled.'),
         artifacts: z.array(z.object({ index: Count, url: z.string(), content_type: z.string() })),
         usage: JobUsage.nullable(),
         error: z.object({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
@@ -129,7 +132,7 @@ const jobs = {
   access: 'buyer',
   refusals: [...KEY_REFUSALS, 409, 502, 504],
 } as const
-const WHILE_RESTORED = '503 while records of jobs are being restored: ask again after Retry-After.'
+const WHILE_RESTORED = '503 while records of jobs are being restored: retry after the seconds in Retry-After.'
 const SUBMIT_REFUSALS = [...CALL_REFUSALS, 409]
 
 type Kind = {

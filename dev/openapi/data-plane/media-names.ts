@@ -13,7 +13,7 @@ export function refusedOf({ refusals }: MemberTable): string {
   const names = new Map<string, string[]>()
   for (const [name, words] of Object.entries(refusals)) names.set(words, [...(names.get(words) ?? []), name])
   const groups = [...names].map(([words, members]) => `${members.map(code).join(', ')} (${words})`)
-  return `Refused, because no provider is told of them: ${groups.join('; ')}.`
+  return `Refused, because they are passed to no provider: ${groups.join('; ')}.`
 }
 
 function code(name: string): string {

@@ -15,7 +15,9 @@ import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
 /** Whether a model of a list can be bought now. */
 const AVAILABLE = {
   available: z.boolean().describe('An offer can serve it now, by default routing and at the floor of the path.'),
-  untrusted_available: z.boolean().describe('So can one that serves only calls that allow untrusted providers.'),
+  untrusted_available: z
+    .boolean()
+    .describe('An offer that serves only calls that allow untrusted providers can serve it now.'),
 }
 const CatalogEntry = z
   .object({
@@ -59,14 +61,14 @@ const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const
 const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_REFUSALS } as const
 const once = { examples: { whole: {} } }
-/** A read that may be below a floor, like calls. */
+/** A read that a path with a floor has, too. */
 const floored = { ...open, takesFloor: true } as const
 const compat = { ...keyed, envelope: 'messages', tag: 'Messages', takesFloor: true } as const
 const listAnswer = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
 const ModelPage = z.object({
   object: z.literal('list'),
   data: z.array(CatalogEntry),
-  total_count: Count.describe('The models that the filters leave, on all pages.'),
+  total_count: Count.describe('The number of models that pass the filters, on all pages.'),
   links: z.object({ next: z.string().nullable().describe('Path and query of the next page.') }),
 })
 const Numeral = z.string().describe('A number.').optional()
@@ -90,9 +92,9 @@ const Filters = z.object({
   max_price: Numeral,
   min_output_price: Numeral,
   max_output_price: Numeral,
-  zdr: z.string().optional().describe('`true` leaves no model: no seller promises it.'),
-  distillable: z.string().optional().describe('`true` leaves no model: no seller promises it.'),
-  region: z.string().optional().describe('Leaves no model: no seller promises one.'),
+  zdr: z.string().optional().describe('`true` matches no model, because no seller promises it.'),
+  distillable: z.string().optional().describe('`true` matches no model, because no seller promises it.'),
+  region: z.string().optional().describe('Matches no model, because no seller promises a region.'),
 })
 const Plain = z.object({
   id: z.string(),
@@ -152,7 +154,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/model/{id}',
     tag: 'Catalog',
     summary: 'Get a model in OpenRouter’s shape',
-    description: 'The model stands under `data`.',
+    description: 'The model is in `data`.',
     answers: json(z.object({ data: CatalogEntry })),
     variables: { id: 'gpt-5-mini' },
   },

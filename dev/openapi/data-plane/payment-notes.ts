@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Count } from './route.ts'
 
 const Names = z.array(z.string())
-const Open = z.boolean().describe('False while no wallet can pay so.')
+const Open = z.boolean().describe('False while no wallet can pay in this way.')
 /** Notes for agents on paying for single calls. */
 export const PaymentNotes = z
   .object({

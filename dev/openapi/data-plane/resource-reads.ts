@@ -70,7 +70,7 @@ const BookLine = z
     id: z.string(),
     rank: Count,
     discount_pct: z.number(),
-    can_serve: z.boolean().describe('Whether it can serve the call that the query describes, now.'),
+    can_serve: z.boolean().describe('True if the key can serve the call that the query describes, now.'),
     why_not: z
       .enum(['discount', 'traits', 'models', 'methods', 'paths', 'rate', 'buyer_share', 'cap', 'health'])
       .nullable(),

@@ -272,7 +272,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     takesFloor: true,
     tag: 'Responses',
     summary: 'Create a response',
-    description: 'OpenAI’s responses protocol, without keeping anything: the whole conversation comes as input.',
+    description: 'OpenAI’s responses protocol. Nothing is stored: send the whole conversation as input.',
     body: ResponseRequest,
     answers: answers(ResponseAnswer),
     examples: {
@@ -287,7 +287,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     tag: 'Messages',
     envelope: 'messages',
     summary: 'Create a message',
-    description: 'Anthropic’s messages protocol. The key stands in x-api-key or in Authorization.',
+    description: 'Anthropic’s messages protocol. Send the key in x-api-key or in Authorization.',
     body: MessageRequest,
     answers: answers(MessageAnswer),
     examples: {

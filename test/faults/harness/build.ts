@@ -17,14 +17,14 @@ const PROGRAMS = {
 } as const
 export type ProgramName = keyof typeof PROGRAMS
 
-/** Builds the programs into a folder, with mistakes in the code. Throws unless each mistake finds its place. */
+/** Builds the programs into a folder, with mistakes in the code. Throws unless the code has the text that each mistake replaces. */
 export async function buildBinaries(folder: string, edits: readonly Edit[] = []): Promise<Binaries> {
   await build({
     ...BUNDLE,
     absWorkingDir: REPOSITORY,
     entryPoints: PROGRAMS,
     outdir: folder,
-    // Rows do not open the page for developers, which is half of the code that a process would load at its start.
+    // The faults need no GraphiQL, which is half of the code that a process would load at its start.
     external: [...BUNDLE.external, '@graphql-yoga/render-graphiql'],
     sourcemap: 'linked',
     logLevel: 'error',

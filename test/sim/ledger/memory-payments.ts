@@ -194,7 +194,8 @@ function nameOf({ network, asset, payer, nonce }: Pick<ChainPayment, 'network' |
 }
 
 function requireLeave(tables: LedgerTables, leave: Leave): void {
-  if (!holds(leave, footingOf(tables, leave.beat))) throw new Error('the ledger went back since it gave leave')
+  if (!holds(leave, footingOf(tables, leave.beat)))
+    throw new Error('the ledger went back after it allowed the signature')
 }
 
 /** Signed transactions and the nonces of their key. */

@@ -48,7 +48,7 @@ export type PaymentWorker = { readonly ctx: FinishCtx }
 
 const SWEEP_EVERY_MS = 30_000
 const POLL_EVERY_MS = 3_000
-/** Less often than in a real worker, because two hours of silence would have thousands of turns. */
+/** Longer than in a real worker: two simulated hours without calls would take thousands of turns. */
 const RESTORE_EVERY_MS = 30_000
 const COMMAND_TIMEOUT_MS = 2_000
 const FINISH_EVERY_MS = 1_000

@@ -45,7 +45,7 @@ export async function openLending(network: Network) {
     if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
   }
 
-  /** A busy control plane answers so, and the request is repeated. */
+  /** A busy control plane gives this answer, and the request is repeated. */
   async function publish(resource: string): Promise<void> {
     const input = { names: [lentDocumentName(resource)] }
     const asked = () =>

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** Base64 without padding. A reader takes the next bytes for a part of the picture. */
+/** Base64 without padding, so that the letters that the test adds to it belong to the picture, too. */
 const PNG = pngOf('a cat', 16, 16).toString('base64').replace(/=+$/, '')
 
 /** A provider of pictures that answers when a test says so. The prompt identifies a picture. */

@@ -45,7 +45,7 @@ export async function startRecordingProvider(host: string) {
   return {
     origin: `http://${host}:${port}`,
     heard,
-    /** Forgets its requests, and answers so from now on. */
+    /** Forgets its requests, and gives these answers from now on. */
     answers(next: Answers) {
       heard.length = 0
       answer = next

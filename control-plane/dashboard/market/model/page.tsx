@@ -37,7 +37,7 @@ export function ModelPage() {
   const { _splat: model = '' } = useParams({ from: '/model/$' })
   const search = useSearch({ from: '/model/$' })
   const navigate = useNavigate({ from: '/model/$' })
-  // By the hour, so that the question stays the same between two looks.
+  // By the hour, so that the query stays the same between two refreshes.
   const since = Math.floor(useNow(HOUR_MS) / HOUR_MS) * HOUR_MS - INCIDENT_DAYS * HOURS * HOUR_MS
   const variables = { model, name: model, since }
   const query = useScreen(PublicModelDocument, variables, { everyMs: REFRESH_MS })

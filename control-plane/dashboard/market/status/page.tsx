@@ -22,7 +22,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const HOURS = 24
 const DAYS = 90
-/** Below this share of answered calls the market is not well, if so many calls say so. */
+/** Below this share of answered calls the market is not well, if there are so many calls. */
 const WELL_PCT = 95
 const ENOUGH_CALLS = 20
 const REFRESH_MS = 30_000

@@ -1,6 +1,6 @@
 import type { Cancel, Time } from './clock.ts'
 
-/** Milliseconds between two looks at a connection. */
+/** Milliseconds between two checks of a connection. */
 const LOOK_EVERY_MS = 500
 
 /** The parts of a client's connection to Redis that this module needs. */

@@ -11,7 +11,7 @@ import { readJournals } from './journal-records.ts'
 import { readFacts } from './ledger-facts.ts'
 import { checkLedger } from './ledger-rules.ts'
 
-/** The longest wait for rest, and the time between two looks. */
+/** The longest wait for rest, and the time between two checks. */
 export const QUIESCENCE_MS = 60_000
 const LOOK_EVERY_MS = 500
 /**
@@ -24,7 +24,7 @@ export type CheckOptions = {
   /** Waits for rest, and then checks that everything agrees (I10). */
   readonly isQuiesced: boolean
   readonly quiescenceMs?: number
-  /** The number of looks that a breach must persist. More than one look is needed only while calls run. */
+  /** The number of successive checks that must find a breach. More than one is needed only while calls run. */
   readonly maxLooks?: number
 }
 

@@ -63,7 +63,7 @@ export function text(line: string): OutputBlock {
   return { kind: 'text', text: line }
 }
 
-/** The looks of an answer. `width` is a terminal's, and undefined when nothing may be cut. */
+/** The form of an answer. `width` is a terminal's, and undefined when nothing may be cut. */
 export type Looks = { readonly width: number | undefined; readonly hasColor: boolean }
 
 const BOLD = ['\u001b[1m', '\u001b[22m'] as const

@@ -73,7 +73,9 @@ export async function listInvitations(
 
 type Answered = { readonly answer: 'accepted' | 'declined' | 'withdrawn'; readonly at: number }
 
-/** Records an answer to an open invitation, found by its id or by organisation and wallet. `at` is Unix milliseconds. */
+/**
+ * Records an answer to an open invitation, found by its id or by organisation and wallet. `at` is Unix milliseconds.
+ */
 export async function updateInvitationAnswered(
   trx: Trx,
   which: { readonly id: InvitationId } | { readonly organization: OrganizationId; readonly wallet: string },

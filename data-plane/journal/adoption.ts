@@ -5,7 +5,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { JournalRoot, LeftDirectory } from './boot-lock.ts'
 import { adoptLeftDirectories } from './boot-lock.ts'
 
-/** Milliseconds between two looks for directories of dead processes. */
+/** Milliseconds between two searches for directories of dead processes. */
 const ADOPTION_INTERVAL_MS = 3 * SECOND
 
 /** The captures that were inherited from a dead process. In this journal they are numbered `from` to `to`. */

@@ -123,7 +123,9 @@ function createQueue() {
       }
       return taken
     },
-    /** Removes the posted captures between two places and moves up the places before them. Returns the number removed. */
+    /**
+     * Removes the posted captures between two places and moves up the places before them. Returns the number removed.
+     */
     drop(behind: number, isPosted: readonly boolean[]): number {
       const start = head + behind
       let to = start + isPosted.length

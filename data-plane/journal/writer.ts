@@ -82,7 +82,7 @@ type State = {
   synced: number
   /** Monotonic milliseconds at which everything was last known to be durable, or more of it became durable. */
   safeAt: number
-  /** Monotonic milliseconds of the last look at the disk. */
+  /** Monotonic milliseconds of the last check of the disk. */
   watchedAt: number
   isBroken: boolean
   isSilent: boolean

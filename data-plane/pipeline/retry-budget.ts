@@ -12,7 +12,7 @@ const SECOND_MS = 1_000
  */
 export type RetryBudget = {
   callBegins(): void
-  /** True when another attempt may begin. It is then already paid for. */
+  /** True when another attempt may begin. Its share is then taken from the budget. */
   spend(): boolean
 }
 

@@ -8,7 +8,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** Milliseconds between two looks at the epoch: while the node admits paid calls, and while it does not. */
+/** Milliseconds between two reads of the epoch: while the node admits paid calls, and while it does not. */
 const OPEN_POLL_MS = 1 * SECOND
 const CLOSED_POLL_MS = 100
 /** A node in doubt waits this long for another process to raise the epoch. Then it asks for a new one. */

@@ -7,7 +7,7 @@ import { gateClosed } from './reserve-queue.ts'
 
 /** Milliseconds for which a call waits for its account to be seeded. */
 const SEED_WAIT_MS = 2_000
-/** Milliseconds before the first look and between two late ones. The pause doubles. */
+/** Milliseconds before the first read and between two late ones. The pause doubles. */
 const FIRST_LOOK_MS = 15
 const LAST_LOOK_MS = 120
 /** Milliseconds after which an account is asked for again. */

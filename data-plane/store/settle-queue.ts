@@ -16,7 +16,7 @@ import { isMissingScript } from './money-connection.ts'
 
 /** Milliseconds for which a call waits until Redis takes its capture. After that the journal has to vouch for it. */
 const CAPTURE_WAIT_MS = 250
-/** Milliseconds between two looks for calls that have waited that long. */
+/** Milliseconds between two searches for calls that have waited that long. */
 const LOOK_MS = 50
 /** Most batches that travel at once. More would only wait inside the server. */
 const MAX_BATCHES_UNDER_WAY = 16

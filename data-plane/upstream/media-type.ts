@@ -34,8 +34,8 @@ const EITHER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 const DOCUMENT = /^(?:text\/|application\/(?:xhtml\+xml|xml|json|javascript|problem\+json)$|image\/svg)/
 
 /**
- * The media type of a file by its first bytes, which the server's declaration only narrows. Undefined for a text, or a
- * file declared as one: a page, a message, a program.
+ * The media type of a file by its first bytes. The server's declaration only decides between types with the same bytes.
+ * Undefined for a text, or a file declared as one: a page, a message, a program.
  */
 export function mediaTypeOf(head: Buffer, declared: string): string | undefined {
   const declaredType = declared.toLowerCase().split(';', 1)[0]?.trim() ?? ''

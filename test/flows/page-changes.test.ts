@@ -99,7 +99,7 @@ describe('a buyer', () => {
     await context.close()
   })
 
-  it('changes the caps of a key after a look at the difference', async () => {
+  it('changes the caps of a key after a preview of the difference', async () => {
     const { buyer_key: own } = network.sandbox
     const { id } = Key.parse(await door('POST', '/v1/buyer/keys', own, { label: 'bounded', cap_daily_usd: 4 }))
     const { context, page, complaints } = await open(own)
@@ -316,7 +316,7 @@ describe('an operator', () => {
     await context.close()
   })
 
-  it('turns a switch, and sets a price after a look at the difference', async () => {
+  it('turns a switch, and sets a price after a preview of the difference', async () => {
     const { context, page, complaints } = await open(network.sandbox.management_key)
     await page.goto(`${site}/operator/incidents`)
     for (const [to, from] of [

@@ -153,7 +153,7 @@ describe('the daily cap of an offer', () => {
     await serve(20, true)
     await dying.drop()
     await markDead(journalDir, dying)
-    // The rebuild does not wait for a node that is off the record.
+    // The rebuild does not wait for a node without a recorded membership.
     await world.stopRebuilder()
     await retireNodes(world.db, [dying.journal.member])
     await world.redis.flushall()

@@ -35,7 +35,7 @@ async function capture(node: Node, hold: CreditHold, used: number, isToldToGate:
 }
 
 describe('the captures of a node that dies', () => {
-  it('are brought to the gate by a living node, which takes the dead one off the record, without a restart', async () => {
+  it('are brought to the gate by a living node, which deletes the dead one's membership, without a restart', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])
@@ -59,7 +59,7 @@ describe('the captures of a node that dies', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 180, free: 820 })
     expect(await living.funds.find(account, idle.rid)).toMatchObject({ state: 'released', reason: OWNER_DIED })
     expect(living.funds.isOpen()).toBe(true)
-    await until('the dead node is off the record', 5_000, async () => {
+    await until('the dead node has no membership', 5_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === living.journal.member
     })

@@ -158,7 +158,7 @@ describe('a gate that lost its data', () => {
     const [leaver, here] = [await world.node('leaver'), await world.node('here')]
     await Promise.all([untilOpen(leaver), untilOpen(here)])
     await leaver.funds.leave(1_000)
-    await until('the node is off the record', 2_000, async () => {
+    await until('the node has no membership', 2_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1
     })
@@ -365,7 +365,7 @@ describe('a node that was killed', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 150, free: 850 })
     expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
     expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'released' })
-    await until('the dead node is off the record', RECOVERED_MS, async () => {
+    await until('the dead node has no membership', RECOVERED_MS, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === second.journal.member
     })

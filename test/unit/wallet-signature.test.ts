@@ -35,7 +35,7 @@ function world(contracts: readonly string[] | null = []) {
 }
 
 describe('the signature of a payment', () => {
-  it('of its wallet is good, without a look at the chain', async () => {
+  it('of its wallet is good, without a read of the chain', async () => {
     const { asked, signatures } = world()
     for (const given of [signature, `0x${signature.slice(2).toUpperCase()}`]) {
       expect(await signatures.judge({ hash, signature: given, wallet })).toBe('good')

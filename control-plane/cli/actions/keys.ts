@@ -20,7 +20,9 @@ const sideOf = (options: CommandOptions): KeySide => (textOption(options, 'side'
 
 type Key = Answers['buyerKey']['list']['keys'][number]
 
-/** A key as REST writes it: the terms are among its own members, and `expires_at` is absent for a key without an end. */
+/**
+ * A key as REST writes it: the terms are among its own members, and `expires_at` is absent for a key without an end.
+ */
 const flat = <Shown extends Key>({ keyType: _type, terms, expiresAt, ...rest }: Shown) => ({
   ...rest,
   ...terms,

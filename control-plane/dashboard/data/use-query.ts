@@ -33,7 +33,7 @@ function pauseOf(tries: number, error: Error): number {
 }
 
 type ScreenOptions = {
-  /** Reads again after this time while the screen is looked at. */
+  /** Reads again after this time while the screen is visible. */
   readonly everyMs?: number
   readonly isOn?: boolean
 }
@@ -59,7 +59,7 @@ export function nameOf(document: TypedDocumentString<unknown, never>): string {
   return /(?:query|mutation|subscription) (\w+)/.exec(document.toString())?.[1] ?? ''
 }
 
-/** A change. Everything that was read is read again after it. */
+/** Sends a mutation. After it, everything on the screen is read again. */
 export function useChange<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   options: { readonly onDone?: (result: Result) => void } = {},

@@ -22,15 +22,15 @@ export type ChainSender = {
   readonly address: Hex
   /**
    * Signs, stores and sends the transaction of a reference. Returns its hash, or the hash of the stored one. Throws,
-   * without a signature, when the leave is no longer valid.
+   * without a signature, when the permission is no longer valid.
    */
   send(ref: string, call: ContractCall, leave: Leave): Promise<Hex>
   /** Sends a stored transaction again. */
   resend(signedTransaction: SignedTransaction): Promise<void>
   /**
    * Moves on stored transactions that are in no block: sends them again, with a higher fee after a while, including
-   * those that the chain forgot. Closes gaps in the nonces. Asks for leave before it signs anything. Returns the number
-   * of waiting transactions.
+   * those that the chain forgot. Closes gaps in the nonces. Asks for permission before it signs anything. Returns the
+   * number of waiting transactions.
    */
   sendAgain(ask: AskForLeave): Promise<number>
   /** The key's gas money in wei. */

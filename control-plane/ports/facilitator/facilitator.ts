@@ -24,7 +24,7 @@ export type Facilitator = {
   verify(payment: SignedPayment): Promise<Verdict>
   /**
    * Transfers the amount of the requirement. A repeat for the same authorization never sends a second transaction; it
-   * returns the state of the first. Nothing is signed here once the leave is invalid. Never rejects.
+   * returns the state of the first. Nothing is signed here once the permission is invalid. Never rejects.
    */
   settle(payment: SignedPayment, leave: Leave): Promise<Transfer>
   /** The kinds of payments that can be settled now. Throws when that is unknown. */

@@ -5,8 +5,9 @@
 export type Way = 'in' | 'out'
 
 /**
- * Leave to sign for money of one direction: the gate's beat at which the ledger was found sound, and the instant of its
- * last recorded restore. A signer compares the ledger with both again, in the transaction that stores the signature.
+ * Permission to sign for money of one direction: the gate's beat at which the ledger was found sound, and the instant
+ * of its last recorded restore. A signer compares the ledger with both again, in the transaction that stores the
+ * signature.
  */
 export type Leave = {
   readonly way: Way
@@ -15,5 +16,5 @@ export type Leave = {
   readonly restoredAt: number | null
 }
 
-/** Asks for leave. Undefined while nothing may be signed. */
+/** Asks for permission. Undefined while nothing may be signed. */
 export type AskForLeave = () => Promise<Leave | undefined>

@@ -30,7 +30,7 @@ export type PaymentTimes = {
   readonly againAfterMs: number
   /** Time for the process that received the charge, before the worker tries. */
   readonly restingMs: number
-  /** Milliseconds between two looks for transfers of payments that were written off. */
+  /** Milliseconds between two searches for transfers of payments that were written off. */
   readonly watchEveryMs: number
 }
 
@@ -50,7 +50,7 @@ export type PaymentParts = PaymentSettings & {
   readonly settler: string | null
   /** The settlement key's money for gas in wei; null when the key is not ours. */
   readonly gasMoney: (() => Promise<bigint>) | null
-  /** Sends stored transactions again. Asks for leave before it signs anything. */
+  /** Sends stored transactions again. Asks for permission before it signs anything. */
   sendAgain(ask: AskForLeave): Promise<number>
   /** Records that a transaction is in no block any more. */
   unmine(transaction: string): Promise<void>

@@ -60,7 +60,8 @@ export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts):
   const transport = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS })
   const client = createPublicClient({ transport, pollingInterval: POLLING_MS })
   return {
-    // A chain that mines at once has the receipt by now. The library's wait makes further reads before its first look.
+    // A chain that mines at once has the receipt by now. The library's wait makes further reads before it asks for the
+    // receipt.
     waitForReceipt: (hash, timeout) =>
       client.getTransactionReceipt({ hash }).catch(() => client.waitForTransactionReceipt({ hash, timeout })),
     open: (settlement, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, settlement),

@@ -20,7 +20,7 @@ type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times' |
 /**
  * Makes the function that moves on stored transactions that are in no block: it sends them again, with a higher fee
  * after a while, including those that the chain forgot. It closes gaps in the nonces, and returns the number of waiting
- * transactions. Without leave nothing is signed: no fee is raised, and no gap is filled.
+ * transactions. Without permission nothing is signed: no fee is raised, and no gap is filled.
  */
 export function createSendAgain(
   key: SettlementKey,

@@ -36,12 +36,12 @@ export type TransactionStore = {
   list(ref: string): Promise<SignedTransaction[]>
   /**
    * Takes the sender's next nonce, signs with it and stores the result, in one transaction. Returns the stored
-   * transaction when the reference has one that is not reverted. Throws when the leave is no longer valid.
+   * transaction when the reference has one that is not reverted. Throws when the permission is no longer valid.
    */
   add(entry: NewTransaction, sign: (nonce: bigint) => Promise<Signature>): Promise<SignedTransaction>
   /**
    * Signs another transaction with the nonce of an older one, or with an unused one, and stores it, in one transaction.
-   * Throws when the leave is no longer valid.
+   * Throws when the permission is no longer valid.
    */
   addAt(use: NonceUse, leave: Leave, sign: () => Promise<Signature>): Promise<SignedTransaction>
   /** Nonces from `from` up to the sender's next for which there is no transaction. */

@@ -5,7 +5,10 @@ export type UpdateChannel = AnnouncedChannel | 'snapshot' | 'keys' | 'health' | 
 /** Channels that the control plane announces separately from the change itself. */
 export type AnnouncedChannel = 'funds' | 'jobs' | 'operations' | 'sessions'
 
-/** Announces that something has changed. Never throws. Watchers find a lost announcement at their next look. */
+/**
+ * Announces that something has changed. Never throws. Watchers find the change of a lost announcement at their next
+ * read.
+ */
 export type Announce = (channel: AnnouncedChannel, names: readonly string[]) => void
 
 /** Receives announcements of every process. A missed announcement is never sent again, so the listener has to read. */

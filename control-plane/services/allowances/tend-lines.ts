@@ -49,7 +49,7 @@ export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
     if (reading === undefined) continue
     // A failed line does not stop the other lines.
     await tendLine(ctx, line, reading).catch((error: unknown) =>
-      ctx.log.warn({ err: error, account: line.account }, 'a line will be looked at again'),
+      ctx.log.warn({ err: error, account: line.account }, 'a line will be checked again'),
     )
   }
   return lines.length

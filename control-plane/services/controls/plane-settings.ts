@@ -17,7 +17,7 @@ export type PlaneSetting = z.infer<typeof PlaneSettingSchema>
 export const listPlaneSettings = defineOperation({
   name: 'settings.list',
   summary: 'List the settings that both planes run with',
-  about: 'Each with its value, or whether the default counts. A secret shows only whether it is set.',
+  about: 'Each setting has its value, or a mark that its default counts. A secret shows only whether it is set.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',

@@ -86,7 +86,7 @@ async function tryTake(ctx: MoveCtx, move: TreasuryMove, budget: NameBudget): Pr
   try {
     return await takeMove(ctx, move, budget)
   } catch (error) {
-    ctx.log.warn({ err: error, transaction: move.transaction }, 'a transfer of the treasury will be looked at again')
+    ctx.log.warn({ err: error, transaction: move.transaction }, 'a transfer of the treasury will be judged again')
     // The ledger was restored from an older state, and no process has noticed it yet.
     const isUnnoticed = error instanceof LostEarningsError && (await ctx.ledger.readEpoch()).heldAt === undefined
     if (isUnnoticed && move.nonce !== null) await noticeSpent(ctx, new Set([move.nonce]))

@@ -74,8 +74,8 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns the record while it may serve for the next look. Each beat reads the record again. A check that finds a fault
- * by an old record reads it again before it acts.
+ * Returns the record while it may serve for the next check. Each beat reads the record again. A check that finds a
+ * fault by an old record reads it again before it acts.
  */
 async function look(
   ctx: RebuildCtx,

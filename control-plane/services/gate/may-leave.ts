@@ -11,7 +11,7 @@ export type LeaveCtx = Pick<Ctx, 'ledger' | 'gate' | 'log'>
 const RETRY_SECONDS = 5
 
 /**
- * Asks for leave to send money. Undefined while the ledger may lack departures; an unnoticed step back is recorded
+ * Asks for permission to send money. Undefined while the ledger may lack departures; an unnoticed step back is recorded
  * here. Throws while the gate is away, because nobody can tell then.
  */
 export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
@@ -20,8 +20,8 @@ export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
 }
 
 /**
- * Asks for leave to settle authorizations that wallets signed. Undefined for a restored ledger without a record of the
- * restore. With a record, leave is given at once: a signature is used once, its amount is fixed, and it may expire
+ * Asks for permission to settle authorizations that wallets signed. Undefined for a restored ledger without a record of
+ * the restore. With a record, leave is given at once: a signature is used once, its amount is fixed, and it may expire
  * while the nodes register their captures. While the gate is away, the ledger's own record decides.
  */
 export async function askToTake(ctx: LeaveCtx): Promise<Leave | undefined> {
@@ -36,13 +36,16 @@ async function grant(ctx: LeaveCtx, way: Way, beat: number | undefined): Promise
   return undefined
 }
 
-/** True while a leave is valid: the ledger is in the required state, and no step back was recorded since the leave. */
+/**
+ * True while a permission is valid: the ledger is in the required state, and no step back was recorded since it was
+ * given.
+ */
 export function holds({ way, restoredAt }: Leave, footing: LedgerFooting): boolean {
   const { standing } = footing
   return (standing === 'sound' || (way === 'in' && standing !== 'behind')) && footing.restoredAt === restoredAt
 }
 
-/** Throws `service_unavailable` when the leave came from another ledger, or the ledger went back since. */
+/** Throws `service_unavailable` when the permission came from another ledger, or the ledger went back since. */
 export async function requireLeave(trx: Trx, leave: Leave): Promise<void> {
   if (holds(leave, await readFooting(trx, leave.beat))) return
   throw new AppError('service_unavailable', {

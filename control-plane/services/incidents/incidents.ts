@@ -56,7 +56,7 @@ export const IncidentList = z.strictObject({
 export const marketIncidents = defineOperation({
   name: 'market.incidents',
   summary: 'List incidents detected from traffic, newest first',
-  about: 'The last seven days by default, at most 31 at once. Null before the first look at the health of offers.',
+  about: 'The last seven days by default, at most 31 at once. Null before the health of offers was first read.',
   access: 'public',
   input: IncidentList,
   limit: 'read',

@@ -11,7 +11,7 @@ export const NOTE_USES_EVERY_MS = MINUTE
 const OVERLAP_MS = 2 * MINUTE
 
 /**
- * Stores the last use of every key whose calls were posted since the last look, however long ago it was. Returns the
+ * Stores the last use of every key whose calls were posted since the last turn, however long ago it was. Returns the
  * number of keys that changed.
  */
 export async function noteKeyUses(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {

@@ -228,7 +228,7 @@ async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer>
   }
   const { payload, requirements } = read.signed
   const leave = await askToTake(ctx)
-  // The row was read before the leave, and the ledger may have lost it since.
+  // The row was read before the permission was given, and the ledger may have lost it since.
   const now = leave && (await ctx.ledger.payments.find(payment.rid))
   if (leave === undefined || now?.due !== payment.due) return RESTORED
   const amount = payment.due.toString()

@@ -40,7 +40,7 @@ export async function readDepartureHold(ctx: HoldCtx): Promise<DepartureHold | n
   const { heldAt } = record
   if (heldAt === undefined) return null
   const holdReason = await keptReason(ctx, record)
-  // The worker lifts the hold at its next look.
+  // The worker lifts the hold at its next turn.
   return holdReason === undefined ? null : viewOf(heldAt, holdReason === 'endpoint' ? ENDPOINT : holdReason)
 }
 

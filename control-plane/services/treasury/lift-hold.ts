@@ -18,7 +18,7 @@ type Held = Pick<MoneyRecord, 'heldAt' | 'joinedAt'>
  * The reason why a draw was given up: restored books cannot tell whether it was sent. A later draw collects the debt.
  */
 const LOST = 'ledger_restored'
-/** Most departures of one look, and most that are named. */
+/** Most departures of one turn, and most that are named. */
 const MOST_LOOKED_UP = 2_000
 const MOST_NAMED = 20
 

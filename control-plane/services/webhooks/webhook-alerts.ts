@@ -21,7 +21,7 @@ import { addDelivery } from './webhook-deliveries.ts'
 /** Percentages of a cap at which an alert is sent. */
 const CAP_ALERTS = [50, 80, 100] as const
 
-/** Keys of one page, most pages of one look, and most low balances of one look. */
+/** Keys of one page, most pages of one turn, and most low balances of one turn. */
 const PAGE = 500
 const MAX_PAGES = 200
 const MAX_LOW_BALANCES = 1_000
@@ -115,7 +115,7 @@ function markOf({ key, cap, percent }: Due): AlertMark {
 }
 
 /**
- * Sends the alert of a cap if the booked amount has reached the percentage, too. Otherwise the next look tries again.
+ * Sends the alert of a cap if the booked amount has reached the percentage, too. Otherwise the next turn tries again.
  */
 async function tellOfCap(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
   const { key, cap, percent } = due

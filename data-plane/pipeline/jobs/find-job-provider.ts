@@ -33,7 +33,7 @@ export type AskedProviders = {
   isTaken: boolean
 }
 
-/** A job with its course. */
+/** A job with its payer, its course and the providers that were asked. */
 export type WantedJob = {
   readonly route: SubmitRoute
   readonly guest: PayingGuest

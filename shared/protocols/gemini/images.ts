@@ -120,7 +120,7 @@ export const pictureProbe: ModelQuestion = {
   isAnswer: (status, text) => isErrorFree(status, text) || (status === 400 && /\bprompt\b/i.test(text)),
 }
 
-/** The ratio that a request asks for, and the members without a place. Throws for a size of another ratio. */
+/** The ratio that a request asks for, and the members that Imagen does not have. Throws for a size of another ratio. */
 function shapeOf({ size, quality, extras: allExtras }: ImageAsk, ratios: ReadonlySet<string>) {
   const { aspect_ratio: aspectRatio, ...extras } = allExtras
   const ofSize = size && ratioOf(size)

@@ -17,7 +17,10 @@ const PROGRAMS = {
 } as const
 export type ProgramName = keyof typeof PROGRAMS
 
-/** Builds the programs into a folder, with mistakes in the code. Throws unless the code has the text that each mistake replaces. */
+/**
+ * Builds the programs into a folder, with mistakes in the code. Throws unless the code has the text that each mistake
+ * replaces.
+ */
 export async function buildBinaries(folder: string, edits: readonly Edit[] = []): Promise<Binaries> {
   await build({
     ...BUNDLE,

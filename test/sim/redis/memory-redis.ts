@@ -43,7 +43,7 @@ export type MemoryRedis = {
   restart(): void
   /** FLUSHALL. The scripts stay. */
   flush(): void
-  /** Returns to the state before an instant. Returns their number. */
+  /** Returns to the state before an instant. Returns the number of lost writes. */
   lose(since: number): number
 }
 

@@ -7,7 +7,7 @@ import type { ApiCall } from './call-of.ts'
 import type { Media } from './reply.ts'
 import { bodyFacts, headFacts } from './reply.ts'
 
-/** Pauses between two looks at a job: at first, and at most. */
+/** Pauses between two polls of a job: at first, and at most. */
 const FIRST_LOOK_MS = 1_500
 const LONGEST_LOOK_MS = 10_000
 /** Most polls of one job by the page: more than a job of an hour needs. After that, the jobs screen shows the job. */

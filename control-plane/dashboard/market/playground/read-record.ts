@@ -2,7 +2,7 @@ import { at } from '#control-plane/dashboard/data/answer-of.ts'
 import type { PayingCall } from '#control-plane/dashboard/data/paid-call.ts'
 
 /**
- * A call is on record soon after its end, and a stopped call once its provider has ended. The looks last for a minute.
+ * A call is on record soon after its end, and a stopped call once its provider has ended. The reads go on for a minute.
  */
 const MAX_LOOKS = 14
 const FIRST_LOOK_MS = 500
@@ -31,7 +31,7 @@ export async function readRecord(paid: PayingCall, requestId: string): Promise<C
       const record = recordOf(await (await paid(`/v1/requests/${requestId}`, { method: 'GET' })).json())
       if (record !== undefined) return record
     } catch {
-      // The next look may find it.
+      // The next read may find it.
     }
   }
   return undefined

@@ -119,7 +119,7 @@ export function useConversation(paid: PayingCall) {
   )
 }
 
-/** Gives the memory of sounds back. */
+/** Frees the memory of sounds. */
 function forget({ media }: ModelReply): void {
   for (const { url } of media) if (url.startsWith('blob:')) URL.revokeObjectURL(url)
 }

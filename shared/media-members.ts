@@ -153,7 +153,7 @@ export const MEDIA_MEMBERS = {
         ],
         'videos are made from text and images',
       ),
-      ...refuse(['loras', 'lora', 'keyframes', 'storyboard', 'multi_prompt'], 'no seller is told of it'),
+      ...refuse(['loras', 'lora', 'keyframes', 'storyboard', 'multi_prompt'], 'it is sent to no seller'),
     },
   },
   music: {

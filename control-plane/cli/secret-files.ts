@@ -13,7 +13,7 @@ const MAX_BYTES = 100_000
 function readSecretFile(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw usageError(`There is no file ${path}.`)
-  if (!found.isFile() || found.size > MAX_BYTES) throw usageError(`${path} is not a file of a secret.`)
+  if (!found.isFile() || found.size > MAX_BYTES) throw usageError(`${path} is not a file with a secret.`)
   if ((found.mode & OTHERS) !== 0) {
     const mode = (found.mode & 0o777).toString(8).padStart(4, '0')
     throw usageError(`${path} can be read by others (mode ${mode}): chmod 600 it first.`)

@@ -37,6 +37,6 @@ export async function readDatabaseClock(db: Database): Promise<number> {
   `,
   )
   const now = rows[0]?.now
-  if (now === undefined) throw new Error('Postgres did not tell the time')
+  if (now === undefined) throw new Error('Postgres did not return the time')
   return now
 }

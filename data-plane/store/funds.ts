@@ -51,7 +51,8 @@ export type FundsStore = Funds & {
   /** Daily caps of offers. They belong to the same epochs, because a rebuild counts both. */
   readonly offerCaps: OfferCapsStore
   /**
-   * True while Redis has every settlement it was told. Paid calls may still be refused while too many settlements wait.
+   * True while Redis has every settlement that this process has sent. Paid calls may still be refused while too many
+   * settlements wait.
    */
   isGateOpen(): boolean
   /** Counts the calls and the settlements whose end Redis has not seen. */

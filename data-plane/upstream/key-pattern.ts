@@ -34,7 +34,7 @@ export type KeyState = {
 
 /** Makes the patterns of credentials, and keeps each as long as its credential is open. */
 export type KeyPatterns = {
-  /** Undefined for a credential whose secret parts are too short to be told from a word. */
+  /** Undefined for a credential whose secret parts are too short to differ from a word. */
   of(key: Secret, speaker: Speaker): KeyPattern | undefined
   /** The memory of the states of all patterns. */
   figures(): { readonly states: number; readonly bytes: number }

@@ -83,8 +83,8 @@ function nameOf(name: string, { isSnake }: How): string {
 }
 
 /**
- * Classes of characters of our patterns, in the form of a pattern without flags. There, lone surrogates cannot be told
- * from pairs, so the document allows them and only the server refuses them.
+ * Classes of characters of our patterns, in the form of a pattern without flags. There, a lone surrogate
+ * cannot be distinguished from a pair, so the document allows both and only the server refuses the lone one.
  */
 const CLASSES: Readonly<Record<string, string>> = {
   '\\p{Cc}': '\\u0000-\\u001f\\u007f-\\u009f',

@@ -139,7 +139,9 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
   }
 }
 
-/** Offers with a lower price than the first attempt's were resting; the others followed in the order of their price. */
+/**
+ * Offers with a lower price than the first attempt's were backed off; the others followed in the order of their price.
+ */
 function explanationOf(
   offers: Goods['offers'],
   first: number,

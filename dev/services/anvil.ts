@@ -25,8 +25,8 @@ const STATE_INTERVAL_SECONDS = '2'
  */
 const STATES_KEPT = '64'
 /**
- * The gas limit of a block. The first block contains it, and a chain is known by that block's hash. Without the part
- * that differs, two chains that begin in the same second would have the same hash.
+ * The gas limit of a block: the base, and a random part below the spread. The first block contains the limit, and its
+ * hash identifies the chain. With one limit for all, two chains that begin in the same second would have the same hash.
  */
 const GAS_LIMIT = 30_000_000
 const GAS_LIMIT_SPREAD = 1_000_000

@@ -103,7 +103,7 @@ const MemberName = z.string().regex(/^[A-Za-z][\w-]{0,63}$/)
 
 /**
  * A member that is set in a JSON body before it is forwarded: a limit that its buyer left open, so that the quote is
- * affordable, or the request that a stream reports its usage. Its buyer is told.
+ * affordable, or the request that a stream reports its usage. The buyer's answer names it.
  */
 const FillSchema = z.strictObject({
   member: MemberName,

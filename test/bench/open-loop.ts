@@ -31,7 +31,7 @@ const request = Buffer.from(
     values.body,
   ].join('\r\n'),
 )
-/** Spelled like in Node and the providers here. */
+/** The header in the spelling of Node and of the providers here. */
 const LENGTH = '\r\ncontent-length: '
 const READ_BYTES = 65_536
 const latencies: number[] = []

@@ -14,7 +14,10 @@ const BODY_BYTES = 30 * 1_048_576
 const IMAGES = 6
 const BODIES = 5
 const MEGABYTE = 1_048_576
-/** Milliseconds between two samples of the event loop. A timer in time comes exactly this long after the last. */
+/**
+ * Milliseconds between two samples of the event loop. A timer that is not late fires exactly this long after the last
+ * one.
+ */
 const SAMPLE_MS = 10
 
 type Row = { readonly what: string; readonly figure: string; readonly beside: string }

@@ -54,7 +54,7 @@ describe('a home', () => {
     expect(existsSync(join(root, 'letters.txt'))).toBe(false)
   })
 
-  it('creates no new secrets beside data that only the lost ones open, unless it is told to', async () => {
+  it('creates no new secrets beside data that only the lost secrets open, unless the start demands it', async () => {
     const root = newHome()
     const [file, data] = [join(root, 'secrets.json'), join(root, 'PG_VERSION')]
     const lost = keepSecrets(file, { data })

@@ -114,7 +114,7 @@ describe('the share of an offer', () => {
 describe('the yield of models', () => {
   const read = (key: string) => market.trpc(key).offer.yield.query()
 
-  it('is of the models on sale and sold, by money, earned or lost to others', async () => {
+  it('lists the models that are on sale or were sold, by the money that the seller earned or that others earned instead', async () => {
     const [own, rival] = [await market.person(), await market.person()]
     const [quiet, earning, missing] = MODELS
     for (const model of MODELS) await listOffer(market, own.seller, { model })

@@ -38,7 +38,7 @@ describe('the reason of a change to money', () => {
   }
 
   it.each(Object.entries(moves))(
-    '%s: an empty reason is refused by GraphQL, a missing one is no document',
+    '%s: GraphQL refuses an empty reason, and a document without a reason',
     async (name, args) => {
       const ask = (reason: string) =>
         market.rest('POST', '/graphql', {

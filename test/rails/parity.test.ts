@@ -19,28 +19,32 @@ const DIFFERENCES: readonly Difference[] = [
   {
     facts: ['body usage.payment'],
     ways: WALLETS,
-    why: 'an answer in text tells how its payment went; credit needs no word',
+    why: 'an answer in JSON has the state of its payment; a call on credit has no payment',
   },
   {
     facts: ['header payment-response', 'header x-payment-response'],
     ways: X402,
-    why: 'x402 tells the settlement in its header; a stream by upto is over before it is settled',
+    why: 'x402 reports the settlement in a header; a stream by upto is over before it is settled',
   },
   {
     facts: ['header trailer'],
     ways: ['x402-upto'],
     why: 'a stream by upto announces that its receipt follows its end',
   },
-  { facts: ['header payment-receipt'], ways: ['mpp'], why: 'the Payment scheme does so in a header of its own' },
+  {
+    facts: ['header payment-receipt'],
+    ways: ['mpp'],
+    why: 'the Payment scheme reports the settlement in a header of its own',
+  },
   {
     facts: ['header x-ratelimit-limit', 'header x-ratelimit-remaining', 'header x-ratelimit-reset'],
     ways: WALLETS,
-    why: 'a rate is that of a key: each payment is counted by itself, and the question for a price on nobody',
+    why: 'rates are counted by key or wallet: each payment has its own count, and a request without a payment has none',
   },
   {
     facts: ['look-up settlement_type', 'export settlement_type'],
     ways: WALLETS,
-    why: 'it names the way to pay',
+    why: 'the member names the way to pay',
   },
   {
     facts: ['look-up settlement_status', 'export settlement_status', 'look-up tx_hash', 'export tx_hash'],

@@ -366,7 +366,7 @@ describe('a payer who does not pay', () => {
     ['after', 7_321n, 12_679n],
     ['after', 0n, 0n],
   ])(
-    'gets no part of a job before its money arrives, %s its end, at %i, beside a credit of %i',
+    'whose money arrives late gets no part of a job before (%s the end of the job, cost %i, earlier credit %i)',
     async (when, cost, had) => {
       const wallet = await chain.newWallet(RICH)
       if (had > 0n) {

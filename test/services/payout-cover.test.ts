@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 
-/** Pays so many micro-USD of the deposits in tokens out in other money. */
+/** Books that the operator paid an amount out in other money, so that the treasury holds more than the books need. */
 async function payInFiat(amount: bigint): Promise<void> {
   const id = ids.ulid()
   const entries = [

@@ -18,7 +18,7 @@ function progressOf({ ids }: JournalWorld) {
 }
 
 describe('a process that dies while others run', () => {
-  it('is inherited by one of them within seconds, and leaves the record once its captures are handed on', async () => {
+  it('is inherited by one of them within seconds, and loses its membership once its captures are handed on', async () => {
     const [first, second, third] = [await world.open(), await world.open(), await world.open()]
     const event = world.capture(first)
     const own = world.capture(second)
@@ -53,7 +53,7 @@ describe('a process that dies while others run', () => {
     expect((await world.unposted(await world.during(world.open({ acceptsDamage: true })))).length).toBeGreaterThan(0)
   })
 
-  it('keeps the cursor behind its captures until it leaves the record', async () => {
+  it('keeps the cursor behind its captures as long as it has a membership', async () => {
     const [first, second] = [await world.open(), await world.open()]
     const event = world.capture(first)
     await world.during(first.sync())
@@ -71,7 +71,7 @@ describe('a process that dies while others run', () => {
     expect(second.unpostedCount()).toBe(0)
   })
 
-  it('has its readable records handed on when others are damaged, and stays on the record', async () => {
+  it('has its readable records handed on when others are damaged, and keeps its membership', async () => {
     const [first, second] = [await world.open(), await world.open()]
     const events = Array.from({ length: 3 }, () => world.capture(first))
     await world.during(first.sync())

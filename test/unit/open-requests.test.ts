@@ -82,7 +82,7 @@ describe('requests of one connection', () => {
       socket.write(GET.repeat(MAX_OPEN_REQUESTS))
       await until('all are served', 5_000, () => heard.served === round * MAX_OPEN_REQUESTS)
       socket.destroy()
-      await until('all are told', 5_000, () => heard.closed === round * MAX_OPEN_REQUESTS)
+      await until('all connections have closed', 5_000, () => heard.closed === round * MAX_OPEN_REQUESTS)
     }
     expect(heard.gone).toBe(heard.closed)
     // All places of reads are free again.
@@ -98,7 +98,7 @@ describe('requests of one connection', () => {
     await until('all are served', 5_000, () => heard.served === MAX_OPEN_REQUESTS)
     for (const end of held) end()
     socket.destroy()
-    await until('all are told', 5_000, () => heard.closed === MAX_OPEN_REQUESTS)
+    await until('all connections have closed', 5_000, () => heard.closed === MAX_OPEN_REQUESTS)
     for (let each = 0; each < QUOTA; each++) admission.admitRead()
   })
 
@@ -121,7 +121,7 @@ describe('requests of one connection', () => {
     socket.write(GET.repeat(MAX_OPEN_REQUESTS * 20))
     await until('the connection is cut', 5_000, () => socket.destroyed)
     expect(heard.served).toBe(MAX_OPEN_REQUESTS)
-    await until('all are told', 5_000, () => heard.closed === MAX_OPEN_REQUESTS)
+    await until('all connections have closed', 5_000, () => heard.closed === MAX_OPEN_REQUESTS)
   })
 
   it('may follow one another without a limit', async () => {

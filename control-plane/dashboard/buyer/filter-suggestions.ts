@@ -6,7 +6,7 @@ import type { Suggestion } from '#control-plane/dashboard/ui/combobox.tsx'
 
 type Counted = { readonly group: string | null; readonly requests: number }
 
-/** The groups of some sums, those of the most calls first. */
+/** The names of groups of calls, by falling number of calls. */
 function suggestionsOf(sums: readonly Counted[]): readonly Suggestion[] {
   const calls = new Map<string, number>()
   for (const { group, requests } of sums) if (group) calls.set(group, (calls.get(group) ?? 0) + requests)

@@ -20,7 +20,7 @@ export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
   isLowFirst: true,
 }
 
-/** The best price now beside what the provider itself asks. */
+/** The best price now, beside the provider's own price. */
 function PriceCell(props: { readonly best: Prices; readonly direct: Prices; readonly mediaUnit: string | null }) {
   const { best, direct, mediaUnit } = props
   const now = unitPriceText(best, mediaUnit)

@@ -133,7 +133,7 @@ async function readOpening(
     firstBlock === 0n
       ? 0n
       : await chain.balanceOf(asset, treasury, firstBlock - 1n).catch((cause: unknown) => {
-          const message = 'The endpoint does not tell the balance before this block.'
+          const message = 'The endpoint does not know the balance before this block.'
           throw new AppError('service_unavailable', { message, cause, retryAfterSeconds: 5 })
         })
   return { firstBlock, opening }

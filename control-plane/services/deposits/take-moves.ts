@@ -58,7 +58,7 @@ export const UNKNOWN = {
 /** The verdict on a move: an account that gets the money, or a name. */
 type Verdict = Named | Credit
 type Named = MoveChange & {
-  /** The account that the move seems to be for. It is told that the move waits. */
+  /** The account that the move seems to be for. The account learns that the move waits. */
   readonly waitsFor?: AccountId | undefined
 }
 type Credit = {
@@ -169,7 +169,7 @@ function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> 
   })
 }
 
-/** Names the meaning of a locked move. The account that a waiting move seems to be for is told. */
+/** Stores the meaning of a locked move. If the move waits, the account that it seems to be for learns of it. */
 async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, ...change }: Named): Promise<void> {
   const payments = moneyTransaction(trx).payments
   const payment = change.kind === 'payment' && change.ref !== null ? await payments.lock(change.ref) : undefined

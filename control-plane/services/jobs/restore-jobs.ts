@@ -212,7 +212,7 @@ async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, boun
   return true
 }
 
-/** The key that started the job, unless it was destroyed or replaced since. The buyer is told of either. */
+/** The key that started the job, unless it was destroyed or replaced since. In both cases the buyer learns of it. */
 function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown): Bound {
   const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
   const key = SealedCredentialSchema.safeParse(sealed).data

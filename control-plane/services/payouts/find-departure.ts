@@ -47,9 +47,9 @@ export type DepartureOfTransfer = Pick<TreasuryTransfer, 'id' | 'purpose'> & { r
 type Look = { readonly isWhole: boolean; readonly budget: NameBudget }
 
 /**
- * Finds the transfer of a departure by its nonce. A transfer that the books show as not sent, or not at all, ends here:
- * a payout is taken from its seller as before. Undefined for a departure that matches nothing; the place where the
- * search continues when the budget ends. Throws while the seller lacks the earnings that the payout was made of.
+ * Finds the transfer of a departure by its nonce. When the books lack the transfer or show it as not sent, it is booked
+ * here: a payout is taken from its seller as before. Undefined for a departure that matches nothing; the place where
+ * the search continues when the budget ends. Throws while the seller lacks the earnings that the payout was made of.
  */
 export async function findDeparture(
   ctx: FindCtx,

@@ -84,7 +84,7 @@ export function createStandingClaims({ desk, clock, log }: Parts): StandingClaim
         if (claims > 0) log.warn({ claims }, 'sent the claims again that the ledger may have lost')
       } catch (error) {
         if (clock.monotonic() - bringing.since < BRING_MS) throw error
-        log.error({ cause: describeCause(error) }, 'claims that the ledger may have lost could not be told')
+        log.error({ cause: describeCause(error) }, 'claims that the ledger may have lost could not be reported')
       }
       broughtAt = restore.at
     },

@@ -121,7 +121,7 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
   }
 }
 
-/** Seals the phase of a text in front of it, when another begins. A refusal is among the texts and has none. */
+/** Puts a sealed block in front of a text that begins another phase. The text of a refusal has no phase. */
 function takePhase({ blocks, phases }: State, event: Parameters<PhaseMarks['take']>[0]): void {
   const data = phases.take(event)
   if (data !== undefined) blocks.push({ kind: 'redacted', data })

@@ -122,7 +122,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     tag: 'Media files',
     summary: 'Download a media file',
     description:
-      'For a key of the payer, the token of the job in X-Job-Token, or the expires and signature of a link that an answer gave. Takes Range, If-Range and If-None-Match: 206 is a part, 304 nothing new, 416 a part that does not exist.',
+      'Send a key of the payer, or the token of the job in X-Job-Token, or use a link from an answer, which has expires and signature. Takes Range, If-Range and If-None-Match: 206 is a part, 304 an unchanged file, 416 a part that does not exist.',
     envelope: 'v1',
     access: 'buyer',
     takesFloor: true,

@@ -203,7 +203,7 @@ const REQUEST_CODES: readonly Row[] = [
 const SELLER_STATUSES: ReadonlySet<number> = new Set([401, 402, 407, 408, 429, 503, 529])
 const CONTEXT_WORDS =
   /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
-/** Wordings of refusals by content. Neutral is the safe side, so they may be anywhere. */
+/** Wordings of refusals by content. Such a cause backs off no offer, so the wordings may be anywhere in the text. */
 const POLICY_WORDS =
   /requires moderation|flagged (?:for|by)|^content violates usage guidelines|^output blocked by content filtering|safety[ _](?:check|system|policy|filter)/i
 /**
@@ -213,7 +213,7 @@ const POLICY_WORDS =
 const MISSING_WORDS =
   /^(?:no such file object|file not found|item with id|previous response with id|items are not persisted|no endpoints found that (?:support|can handle))/i
 
-/** Statuses of codes, for an answer without a status of its own that no row knows better. */
+/** Statuses of codes, for an error in an answer of status 200 that matches no row. */
 const CODE_STATUS: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   badrequesterror: 400,

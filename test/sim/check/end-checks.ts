@@ -22,7 +22,7 @@ export function endMistake(end: PlayedEnd): string | undefined {
   const isTold = event.attempts.length === attempts && outcomesOf(end).includes(event.outcome)
   if (isTold) return answerMistake(end, event)
   const told = `${event.outcome} after ${event.attempts.length} attempts, finish ${event.finishReason}`
-  return `${request.rid} was ${plan.ending} with ${request.deliveredMicro} delivered in ${attempts} attempts and is told as ${told}`
+  return `${request.rid} was ${plan.ending} with ${request.deliveredMicro} delivered in ${attempts} attempts and is reported as ${told}`
 }
 
 /** The outcomes that may be reported for the end of a call. */
@@ -53,7 +53,7 @@ function answerMistake({ call, received }: PlayedEnd, event: UsageEvent): string
   const isPriced = event.outcome !== 'cut' || text === '' || received.costMicro === BigInt(event.chargeMicro)
   const ends = call.plan.isStreamed && isGood ? streamEnds(text) : ''
   if (isPriced && isGood !== hasError && ends === '' && (!isGood || event.finishReason !== null)) return undefined
-  return `${call.request.rid} is told as ${event.outcome}, finish ${event.finishReason}, and its buyer read ${status} ${ends} ${text.slice(-200)}`
+  return `${call.request.rid} is reported as ${event.outcome}, finish ${event.finishReason}, and its buyer read ${status} ${ends} ${text.slice(-200)}`
 }
 
 /** A successful stream has one finish reason, then one usage chunk, and then its last line. */

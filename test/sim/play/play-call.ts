@@ -84,7 +84,7 @@ export function bodyOf(market: Market, plan: CallPlan, words: string): string {
 export function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, status, text }: Received): void {
   const { rid, state, chargeMicro } = request
   if (costMicro !== undefined && costMicro > 0n && (state !== 'captured' || costMicro !== chargeMicro)) {
-    node.watch.fail(violation('I13', `${rid} is told ${costMicro}, is ${state} and costs ${chargeMicro}`))
+    node.watch.fail(violation('I13', `${rid} has ${costMicro} in its answer, is ${state} and costs ${chargeMicro}`))
   }
   const isGood = isWhole && status === 200 && !text.includes('"error"')
   if (isGood && state === 'captured' && costMicro !== chargeMicro) {

@@ -177,7 +177,7 @@ function checkAbsence({ parts: { watch }, job, createdAt }: Running, { jobs, pro
   const isPast = process.time.now() >= createdAt + jobs.limits.bindingMs - ANSWER_MS
   const { forgottenAt, bookedThen } = watch.model
   if (isPast || (forgottenAt >= job.submittedAt && !bookedThen.has(job.submit.rid))) return
-  throw violation('I12', `${job.submit.rid} was told to its buyer and nobody knows it`)
+  throw violation('I12', `${job.submit.rid} was shown to its buyer and is unknown to the market`)
 }
 
 /** Notes that this process may capture the end of a job. Faults that hit the end before still count. */

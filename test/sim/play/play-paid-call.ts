@@ -161,5 +161,7 @@ function checkTold({ watch }: NodeParts, { name, paidFor }: ModelPayment, receiv
     isFoundOut ||
     (row?.transaction !== null && row?.state !== 'claimed' && row?.state !== 'written_off')
   if (isTrue && transaction !== undefined) return
-  watch.fail(violation('P6', `${name} is told settled by ${transaction} and is ${row?.state} by ${row?.transaction}`))
+  watch.fail(
+    violation('P6', `${name} is reported as settled by ${transaction} and is ${row?.state} by ${row?.transaction}`),
+  )
 }

@@ -87,7 +87,9 @@ function told(node: DataNode, { request, plan }: PlayedRelay, received: Received
   const isGood = received.isWhole && received.status === 200
   const isKnown = cost !== undefined && (cost === 0n || state === 'captured')
   if (isGood && (!isKnown || cost !== chargeMicro)) {
-    node.watch.fail(violation('I13', `${rid} (${plan.route}) is told ${cost}, is ${state} and costs ${chargeMicro}`))
+    node.watch.fail(
+      violation('I13', `${rid} (${plan.route}) has ${cost} in its answer, is ${state} and costs ${chargeMicro}`),
+    )
   }
   acknowledge(node, request)
 }
@@ -115,7 +117,10 @@ function over({ watch, market }: NodeParts, node: DataNode, end: RelayEnd): void
   const isTold = event.attempts.length === sent + refused && outcomesOf(end).includes(event.outcome)
   if (isTold) return
   const facts = `${plan.route} ${plan.failure ?? plan.ending}, ${refused} refused and ${sent} sent`
-  throw violation('I6', `${rid} was ${facts}, and is told as ${event.outcome} after ${event.attempts.length} attempts`)
+  throw violation(
+    'I6',
+    `${rid} was ${facts}, and is reported as ${event.outcome} after ${event.attempts.length} attempts`,
+  )
 }
 
 /** The outcomes that may be reported for the end of a call. */

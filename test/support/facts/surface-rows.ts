@@ -1,6 +1,6 @@
 import { surfaceRows } from '#data-plane/routes.ts'
 
-/** Tests of the rows pay by no rail. A member for several rails has one of them. */
+/** A rail for tests of the rows, which pay nothing. A list of rails has it once. */
 const rail = {} as never
 const RAILS = { credit: rail, creditByEitherHeader: rail, x402: [rail], x402Exact: [rail], mpp: [rail] }
 

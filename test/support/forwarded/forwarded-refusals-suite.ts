@@ -72,11 +72,7 @@ const REFUSALS: readonly Refusal[] = [
     () => post('/resources/provider-h/studio/flux-dev', {}, { headers: { 'x-target-url': `${provider.origin}/a` } }),
     [400, 'unexpected_path'],
   ],
-  [
-    'a target on a host of nobody',
-    () => run('studio/upscale', {}, 'https://evil.example'),
-    [400, 'invalid_target_url'],
-  ],
+  ['a target on an unknown host', () => run('studio/upscale', {}, 'https://evil.example'), [400, 'invalid_target_url']],
   ['no target', () => post('/resources/provider-h', {}), [400, 'invalid_target_url']],
   ['a provider without a record', () => post('/resources/unknown/v1/images', IMAGE), [404, 'no_resource_offer']],
   ['a family of calls', () => ask('/resources/social/v2/users/by/username/ada'), [404, 'no_resource_offer']],
@@ -88,7 +84,7 @@ const REFUSALS: readonly Refusal[] = [
   ['a fenced path behind more', () => run('keys/new'), [403, 'platform_route_refused']],
   ['a path that no route has', () => post('/resources/provider-p1/v1/nothing', {}), [403, 'platform_route_refused']],
   ['units that are no number', () => image({}, { ...IMAGE, n: 'many' }), [400, 'provider_unpriceable']],
-  ['a size that nobody knows', () => run('studio/flux-dev', { image_size: 'huge' }), [400, 'provider_unpriceable']],
+  ['an unknown size', () => run('studio/flux-dev', { image_size: 'huge' }), [400, 'provider_unpriceable']],
   ['a model without a price', () => image({}, { ...IMAGE, model: 'x' }), [400, 'provider_unpriceable']],
   ['a long model, run at once', () => run('studio/motion', { duration: 2 }), [400, 'job_route_required']],
   [
@@ -108,7 +104,7 @@ const REFUSALS: readonly Refusal[] = [
   ['such a body of a wallet', () => walletImageAs('text/plain'), [415, 'unsupported_media_type']],
   ['such a body of a wallet, without a type', () => walletImageAs(undefined), [415, 'unsupported_media_type']],
   ['a member that counts in capitals', () => image({}, { ...IMAGE, N: 8 }), [400, 'invalid_request']],
-  ['a job of nobody', () => ask('/resources/provider-p1/v1/videos/none'), [404, 'job_not_found']],
+  ['an unknown job', () => ask('/resources/provider-p1/v1/videos/none'), [404, 'job_not_found']],
 ]
 
 function jobFor(headers: Readonly<Record<string, string>>): Init {

@@ -53,7 +53,7 @@ export async function openLostJobDesk() {
     return store().find(wish.rid)
   }
 
-  /** Gives the payment of a job up. */
+  /** Gives up the payment of a job. */
   const giveUpPayment = async (wish: { readonly rid: string; readonly account: string }) => {
     const [asset, payer] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`)
     await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, payload,

@@ -29,7 +29,10 @@ type Props = {
   readonly curl: string
 }
 
-/** Payment from the wallet of the account, as calls spend. Hidden in a market that does not draw from wallets. */
+/**
+ * Shows that calls are paid from the wallet of the account, and the state of that payment. Hidden in a market that does
+ * not draw from wallets.
+ */
 export function WalletLine({ allowance, curl }: Props) {
   const allowing = useDialog()
   const [isEnding, setEnding] = useState(false)

@@ -2,7 +2,7 @@ import type { ShownResource } from './shown-resource.ts'
 
 type Route = ShownResource['routes'][number]
 
-/** The first call of a resource that buys something, as a command to paste. */
+/** A command to paste: the first route of a resource that has a price, as a call. */
 export function callOf({ market, hosts, goods, routes }: ShownResource, apiBaseUrl: string): string {
   const route = routes.find(({ kind }) => kind === 'sale') ?? routes[0]
   if (route === undefined) return ''
@@ -14,7 +14,7 @@ export function callOf({ market, hosts, goods, routes }: ShownResource, apiBaseU
       ? ''
       : ` \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(bodyOf(route, good))}'`
   if (market.kind === 'family') {
-    // A family is sold to wallets alone, so a first call is told the price.
+    // A family is sold to wallets alone, so the answer to a first call has the price.
     return `curl -i -X ${method} ${apiBaseUrl}/x402/api/${market.id}${path}${body}`
   }
   const key = '-H "Authorization: Bearer $MARKET_KEY"'

@@ -55,7 +55,7 @@ function claimOf(hold: PayerIdentity & { readonly rid: string }): CreditClaim {
 const ACCEPTED: Settled = { state: 'final', booking: 'by-name' }
 /** The gate has another amount for the same call. The booking sees both. */
 const CONTRADICTED: Settled = { state: 'final', booking: 'by-event' }
-/** The gate is out of reach. The journal vouches for the capture until it is back. */
+/** The gate is out of reach. The journal keeps the capture until the gate is back. */
 const QUEUED: Settled = { state: 'pending', booking: 'by-event' }
 
 function settledAs(outcome: CaptureOutcome): Settled {

@@ -8,7 +8,7 @@ import { doorsOf } from '#test/support/market/routed-market.ts'
 import { until } from '#test/support/run/until.ts'
 
 const MODEL = 'openai/gpt-5-mini'
-/** One request more than the control plane answers per minute for one key. */
+/** Requests in a minute, one more than the control plane answers for a key. */
 const MORE_THAN_A_KEY_READS = 61
 const MESSAGES = [{ role: 'user' as const, content: 'Say hello to the market.' }]
 

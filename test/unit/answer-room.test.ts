@@ -79,7 +79,7 @@ describe('the memory for provider answers', () => {
     expect([first.hasWaited, second.hasWaited]).toEqual([false, true])
     const to = reply()
     room.end(first, to)
-    // Not at once when the first answer ends.
+    // The end of the first answer resumes nothing at once.
     expect(second.told).toEqual(['pause'])
     await Promise.resolve()
     // The second answer is now first. It may continue although a slow buyer fills the memory.

@@ -31,7 +31,7 @@ function writeAuthorization({ typedData, ...rest }: PayoutAuthorization): z.infe
 const ANSWER = writtenAs(
   PayoutAnswerSchema.extend({ authorization: AuthorizationBody.optional() }).meta({
     id: 'PayoutRequestAnswer',
-    description: 'The payout that was scheduled, a signed transfer to send, or why it is held.',
+    description: 'The payout that was scheduled, a signed transfer to send, or the reason why the payout is held.',
   }),
   ({ authorization, ...rest }: PayoutAnswer) => ({
     ...rest,

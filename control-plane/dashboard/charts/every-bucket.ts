@@ -16,7 +16,7 @@ export function lastSpan(ms: number): Span {
 
 /**
  * Each bucket that begins in a period with its row, and those just before and after it that have rows. A bucket without
- * a row is a time without calls. Nothing without any row.
+ * a row is a time without calls. The list is empty if there is no row at all.
  */
 export function everyBucket<Row extends { readonly bucket: number }>(
   rows: readonly Row[],

@@ -61,7 +61,7 @@ export const BulkLineSchema = z
   ])
   .meta({
     id: 'BulkLine',
-    description: 'A line of the answer to a bulk listing: the offer that was created, or why its row was not.',
+    description: 'A line of the answer to a bulk listing: the offer that was created, or the reason why none was.',
   })
 /** The result of one row. */
 export type BulkLine = z.infer<typeof BulkLineSchema>

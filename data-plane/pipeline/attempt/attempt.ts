@@ -107,7 +107,7 @@ function takeData(run: RunningAttempt, chunk: Buffer): void {
   }
 }
 
-/** True when another request follows. None does after the buyer has left. */
+/** True when another request follows. After the buyer has left, none follows. */
 function hasNext({ job, place, drainUntil }: RunningAttempt): boolean {
   const { following } = job.request
   return following !== undefined && place < following.length && drainUntil === undefined

@@ -148,7 +148,7 @@ function sampleInto(
     if (temperature > MAX_TEMPERATURE) adapt('temperature')
   }
   if (topP !== undefined) {
-    // Claude takes one of the two.
+    // Claude takes either `temperature` or `topP`.
     const isSecond = isClaude && temperature !== undefined
     if (isFree && !isSecond && takesMember(model, 'top_p')) inference.push(`"topP":${topP}`)
     else adapt('top_p')

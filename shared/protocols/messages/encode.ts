@@ -98,7 +98,7 @@ function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Ad
   const members = thinking === undefined ? [] : [`"thinking":${JSON.stringify(thinking)}`]
   for (const [name, value] of knobs) {
     if (value === undefined) continue
-    // Claude takes one of the two.
+    // Claude takes either `temperature` or `top_p`.
     const isSecond = name === 'top_p' && temperature !== undefined
     if (thinking !== undefined || isSecond || !takesMember(model, name)) adapt(name)
     else members.push(`"${name}":${JSON.stringify(value)}`)

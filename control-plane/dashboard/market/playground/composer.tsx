@@ -32,7 +32,7 @@ export function Composer({ columns, question, isOpen, onChange, onSend, onStop }
     event.preventDefault()
     if (!canSend) return
     onSend()
-    // Another button replaces the pressed one, so the focus moves to the field for the next question.
+    // The pressed button goes away, so the focus moves to the field for the next question.
     form.current?.querySelector('textarea')?.focus()
   }
   const press = (event: KeyboardEvent) => {

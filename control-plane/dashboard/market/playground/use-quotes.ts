@@ -13,7 +13,7 @@ import { saidTo } from './use-conversation.ts'
 /** A question is quoted once the typing pauses. */
 const PAUSE_MS = 600
 
-/** The most that a call would cost now, and where it would go; or why it would be refused. */
+/** The offers that a call would try now, each with its highest cost, or the reason why the call would be refused. */
 export type PriceQuote = { readonly offers: readonly RoutedOffer[]; readonly refusal: string | undefined }
 
 type Asked = {

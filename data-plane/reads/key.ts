@@ -59,9 +59,7 @@ export async function readKey(sources: KeySources, authorization: string | undef
       limit_remaining: dollars(tighter?.leftMicro ?? null),
       limit_reset: tighter?.name ?? null,
       usage: dollars(use?.totalMicro ?? null),
-      // `GET /v1/key`: limits and standing of the key itself, with OpenRouter's member names under `data` and ours
-      // beside them. Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`,
-      // `service_unavailable`.
+      // The gate has the newest figure, but only for a key with a cap.
       usage_daily: dollars(standing.dayMicro ?? use?.dayMicro ?? null),
       usage_weekly: dollars(use?.weekMicro ?? null),
       usage_monthly: dollars(standing.monthMicro ?? use?.monthMicro ?? null),

@@ -294,7 +294,7 @@ describe('a test call at a provider of few endpoints', () => {
     expect(rotated.withoutEndpoints).toEqual(['completions'])
   })
 
-  it('that understands a request without its subject differently is sold', async () => {
+  it('that answers a request without its subject in an unknown way is sold', async () => {
     refusals = { [edits]: 415 }
     const { probes, withoutEndpoints } = await list()
     expect(probes?.[1]).toMatchObject({ endpoint: 'image-edit', result: 'unclear', costUsd: 0 })

@@ -24,7 +24,7 @@ describe('the route that a call took', () => {
     ],
     ['nobody, as all failed', offers, [attempt('a', 500), attempt('b', 0)], [undefined, 'No offer served the call.']],
     ['no offer, as none was tried', offers, [], [undefined, 'No offer served the call.']],
-  ] as const)('is told of %s', (_name, given, attempts, [place, reason]) => {
+  ] as const)('is described for %s', (_name, given, attempts, [place, reason]) => {
     expect(placeServed({ offers: given, attempts })).toBe(place)
     expect(routeReasonOf({ offers: given, attempts })).toContain(reason)
   })

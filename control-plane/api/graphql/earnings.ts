@@ -38,7 +38,7 @@ const Sale = objectOf('Sale', SaleViewSchema, {
 
 const Hold = objectOf('PayoutHold', PayoutHoldViewSchema)
 
-/** The longest list of each kind. The cost of a query counts with it. */
+/** The longest list of each kind. The cost of a query is computed with this length. */
 const MOST_DAYS = 90
 const MOST_MODELS = 50
 const MOST_SALES = 20

@@ -1,6 +1,6 @@
 const TONES = 8
 const MAX_LETTERS = 2
-/** Chosen so that the labs of the most calls have different colours. */
+/** The seed of the hash of names. With it, the labs of the most calls have different colours. */
 const SEED = 39
 
 /** The mark of a lab, a provider or an account that has no logo here: its initials on a colour that its name picks. */

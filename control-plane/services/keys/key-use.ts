@@ -13,7 +13,7 @@ type KeyUseCtx = Pick<Ctx, 'gate' | 'clock'> & { readonly db: Database }
  */
 const AHEAD_MS = 50
 const LOOK_MS = 10
-/** More checks than a writing transaction can live, by the statement timeout. */
+/** The most checks. Together they take longer than any writing transaction, because statements have a timeout. */
 const MAX_LOOKS = 1_000
 
 /**

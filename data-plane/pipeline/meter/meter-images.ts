@@ -29,7 +29,7 @@ export function meterImages(plan: ModelPlan, demand: ModelDemand, images: ImageB
   return { usage, ...(facts && { facts }), source: isEstimated ? 'estimated' : 'reported', finishReason, anomalies }
 }
 
-/** The delivered area when the request left the size to the model, at most the bound's. */
+/** The delivered area of images whose size the model chose, at most the area that was held. */
 function openArea(images: ImageBounds, count: number, pixels: number | undefined): number | undefined {
   if (images.size !== undefined || pixels === undefined || pixels === 0) return undefined
   return Math.min(pixels, pixelsOf(images) * count)

@@ -11,7 +11,7 @@ const Prompt = z.string().min(1).max(32_768)
 const Seconds = Count.min(1)
   .max(MAX_CLIP_SECONDS)
   .nullish()
-  .describe(`The lengths that a model makes stand in its entry. ${otherNamesOf(video.read.seconds)}`)
+  .describe(`The entry of a model lists the lengths that it makes. ${otherNamesOf(video.read.seconds)}`)
 const Source = z.union([z.string(), z.object({ url: z.string(), role: z.enum(SOURCE_ROLES).optional() })])
 
 const VideoRequest = z

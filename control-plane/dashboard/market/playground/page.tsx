@@ -58,7 +58,7 @@ function variablesOf(columns: readonly ModelColumn[]) {
 function shownOf(columns: readonly ModelColumn[], data: BuyerPlaygroundQuery, wish: Making | undefined) {
   const markets = [data.a, data.b, data.c, data.d]
   return columns.map((column, place): ShownColumn => {
-    // The data of the columns before stays until the data of these has come.
+    // A new column shows the data of the former one until its own has loaded.
     const market = markets.find((each) => each?.id === column.model) ?? markets[place] ?? undefined
     return { ...column, market, making: makingOf(market, wish) }
   })

@@ -71,8 +71,7 @@ function isForWallets({ isPaid, takesExact, isForwarded, envelope, refusals }: D
 }
 
 /**
- * The ways to pay for such a call, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call stands in
- * its
+ * The ways to pay for such a call, for crawlers of MPP (`offers`) and of x402 (the rest). The price of a call is in its
  * 402.
  */
 function paymentInfo({ path }: DataRoute): Json {

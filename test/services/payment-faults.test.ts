@@ -133,8 +133,10 @@ describe('a transaction under way', () => {
   it('whose receipt never comes is pending under its hash, and is taken once when the receipt comes', async () => {
     const payment = await claimed('upto')
     relay.fault('eth_getTransactionReceipt', { kind: 'answer', result: null })
-    const told = await world.settle(payment.rid, CHARGE, { waitMs: 1_000 })
-    expect(told).toMatchObject({ state: 'pending', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    const settle = () => world.settle(payment.rid, CHARGE, { waitMs: 500 })
+    await until('the transaction is signed', 10_000, async () => (await settle()).transaction !== undefined)
+    const pending = { state: 'pending', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) }
+    expect(await settle()).toMatchObject(pending)
     relay.pass()
     await endsPaid(payment, 'upto')
   })
@@ -201,14 +203,15 @@ describe('a transaction under way', () => {
     const payment = await claimed('upto')
     await chain.mining('off')
     expect(await world.settle(payment.rid, CHARGE, { waitMs: 500 })).toMatchObject({ state: 'pending' })
-    await sql`update chain_transaction set signed_at = now() - interval '40 seconds' where mined_at is null`.execute(
-      world.db,
-    )
     const rows = async () =>
       (
         await sql<{ nonce: bigint; is_reverted: boolean | null }>`select nonce, is_reverted from chain_transaction
           where ref like ${`%${payment.wallet.address.toLowerCase()}%`} order by signed_at`.execute(world.db)
       ).rows
+    await until('the transaction is signed', 10_000, async () => (await rows()).length === 1)
+    await sql`update chain_transaction set signed_at = now() - interval '40 seconds' where mined_at is null`.execute(
+      world.db,
+    )
     await until('the fee is raised', 30_000, async () => {
       await world.ctx.payments.sendAgain(() => askToTake(world.ctx))
       return (await rows()).length === 2

@@ -44,7 +44,9 @@ describe('a restarted chain', () => {
     const [sent, mined, due] = [await claimed('exact'), await claimed('upto'), await claimed('exact')]
     expect(await world.settle(mined.rid, CHARGE)).toMatchObject({ state: 'settled' })
     relay.fault('eth_sendRawTransaction', { kind: 'dropped' })
+    const before = relay.calls('eth_sendRawTransaction')
     expect(await world.settle(sent.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
+    await until('the transaction is on its way', 10_000, () => relay.calls('eth_sendRawTransaction') > before)
     relay.pass()
     const other = await startChain()
     await other.mine(10)

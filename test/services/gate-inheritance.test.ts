@@ -35,7 +35,7 @@ async function capture(node: Node, hold: CreditHold, used: number, isToldToGate:
 }
 
 describe('the captures of a node that dies', () => {
-  it('are brought to the gate by a living node, which deletes the dead one's membership, without a restart', async () => {
+  it('are brought to the gate by a living node without a restart, which deletes the membership of the dead node', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])

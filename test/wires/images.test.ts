@@ -170,9 +170,9 @@ describe('a picture in base64', () => {
   })
 
   it.each(['QUJD=QUJD', 'QQ==QQ==', `${'A'.repeat(262_143)}=QUJD`])(
-    'is refused when it goes on after its end: %.12s',
+    'is refused when it continues after its end: %.12s',
     (text) => {
-      expect(() => bytes(text)).toThrow('base64 goes on')
+      expect(() => bytes(text)).toThrow('base64 continues after its end')
     },
   )
 

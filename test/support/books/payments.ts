@@ -98,6 +98,8 @@ export type RelayedPayments = {
   claimed(scheme: Scheme, money?: Parameters<TestChain['newWallet']>[0]): Promise<Claimed>
   /** The amount that the wallet of a payment has paid. */
   spent(payment: Claimed): Promise<bigint>
+  /** Settles a call until its transaction is signed, while the charge stays pending. */
+  signs(rid: string): Promise<void>
   /** Checks that the books are sound, and closes everything. */
   stop(): Promise<void>
 }
@@ -114,6 +116,12 @@ export async function startRelayedPayments(confirmations: number): Promise<Relay
     claimed: (scheme, money = { usdc: PAID_CALL.money }) =>
       claimAnew(world, { scheme, amount: PAID_CALL.price, money }),
     spent: async ({ wallet }) => PAID_CALL.money - (await chain.usdcBalance(wallet.address)),
+    signs: (rid) =>
+      until('the transaction is signed', 10_000, async () => {
+        const { state, transaction } = await world.settle(rid, PAID_CALL.charge, { waitMs: 500 })
+        expect(state).toBe('pending')
+        return transaction !== null
+      }),
     async stop() {
       expect(await world.breaches()).toEqual([])
       await world.stop()

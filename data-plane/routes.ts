@@ -392,6 +392,7 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/resource/buyer' },
   { host: 'api', prefix: '/v1/organizations' },
   { host: 'api', prefix: '/v1/invitations' },
+  { host: 'api', prefix: '/v1/invite-links' },
   { host: 'api', prefix: '/v1/workspaces' },
   { host: 'api', prefix: '/v1/audit' },
   { host: 'api', prefix: '/v1/exports' },

@@ -108,6 +108,34 @@ create table organization_invitation (
 CREATE INDEX organization_invitation_by_wallet ON public.organization_invitation USING btree (wallet, id) WHERE (answered_at IS NULL);
 CREATE UNIQUE INDEX organization_invitation_one_open ON public.organization_invitation USING btree (organization_id, wallet) WHERE (answered_at IS NULL);
 
+-- Links that make a signed-in user a member of an organisation. A link works while its maker may change people.
+create table invite_link (
+  id text not null,
+  organization_id text not null,
+  -- HMAC-SHA-256 of the secret in the link, in hex. The secret itself is not stored.
+  hash text not null,
+  -- The role of new members. A link makes no owner.
+  role text not null,
+  -- The user or management key that made the link.
+  created_by text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  max_uses integer not null,
+  -- The members who joined by the link.
+  uses integer not null,
+  revoked_at timestamp with time zone,
+  PRIMARY KEY (id),
+  UNIQUE (hash),
+  FOREIGN KEY (organization_id) REFERENCES organization(id),
+  constraint invite_link_hash_check CHECK (hash ~ '^[0-9a-f]{64}$'::text),
+  constraint invite_link_id_check CHECK (id ~ '^ivl_[0-9A-Za-z_-]{1,64}$'::text),
+  constraint invite_link_max_uses_check CHECK (max_uses >= 1 AND max_uses <= 100),
+  constraint invite_link_role_check CHECK (role = ANY (ARRAY['admin'::text, 'developer'::text, 'billing'::text, 'viewer'::text])),
+  constraint invite_link_uses CHECK (uses >= 0 AND uses <= max_uses),
+  constraint invite_link_window CHECK (expires_at > created_at AND expires_at <= (created_at + '30 days'::interval))
+);
+CREATE INDEX invite_link_by_organization ON public.invite_link USING btree (organization_id, id) WHERE (revoked_at IS NULL);
+
 -- Parts of an organisation, each with accounts of its own. A closed workspace can be read, and nothing begins in it.
 create table workspace (
   id text not null,

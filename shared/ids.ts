@@ -17,6 +17,7 @@ const ID_PREFIXES = {
   wsp: 'workspace',
   inc: 'incident that operators declared',
   inv: 'invitation to an organisation',
+  ivl: 'invite link of an organisation',
   ses: 'session of a browser',
   job: 'long job',
   btc: 'batch of usage events',
@@ -46,6 +47,7 @@ export type OrganizationId = Id<'org'>
 export type WorkspaceId = Id<'wsp'>
 export type IncidentId = Id<'inc'>
 export type InvitationId = Id<'inv'>
+export type InviteLinkId = Id<'ivl'>
 export type SessionId = Id<'ses'>
 export type JobId = Id<'job'>
 export type OperationId = Id<'opn'>

@@ -159,6 +159,11 @@ const market = [
   }),
   createRoute({
     getParentRoute: rootRoute,
+    path: '/join',
+    component: lazyScreen(() => import('./market/join/page.tsx'), 'JoinPage'),
+  }),
+  createRoute({
+    getParentRoute: rootRoute,
     path: '/account',
     component: lazyScreen(() => import('./market/account/page.tsx'), 'AccountPage'),
   }),

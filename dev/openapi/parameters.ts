@@ -40,6 +40,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   key_id: 'Only calls by this key.',
   limit: 'The greatest number of items in the answer.',
   max_items: 'The greatest number of items in a page.',
+  link: 'The id of the invite link.',
   member: 'The id of the member.',
   method: 'Only lent keys that take this method.',
   month: 'A month in UTC: `2026-11`.',

@@ -16,6 +16,7 @@ export const PAGE_SEGMENTS = [
   'sign-in',
   'start',
   'account',
+  'join',
   'terms',
   'privacy',
   'buyer',

@@ -92,6 +92,7 @@ beforeAll(async () => {
   const at = `/v1/organizations/${organization}`
   const guest = newWallet().address
   const invitation = await make(`${at}/invitations`, { wallet: guest, role: 'viewer' })
+  const link = await make(`${at}/invite-links`, { role: 'viewer' })
   const workspace = await make(`${at}/workspaces`, { name: 'workspace of the victim' })
   const workspaceKey = await make(`${at}/workspaces/${workspace}/keys`, { key_type: 'seller', label: 'x' })
   const managementKey = await make(`${at}/keys`, { label: 'management key of the victim', role: 'admin' })
@@ -120,7 +121,7 @@ beforeAll(async () => {
     '/v1/buyer/jobs': { id: job },
     '/v1/invitations': { invitation },
     '/v1/auth/passkeys': { passkey },
-    '/v1/organizations': { organization, workspace, member: user, invitation, key: managementKey },
+    '/v1/organizations': { organization, workspace, member: user, invitation, link, key: managementKey },
     '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
   }
   const wallet = victim.wallet.address.toLowerCase()
@@ -174,6 +175,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'organization.update': { name: 'taken' },
   'member.update': { role: 'viewer' },
   'invitation.create': { wallet: '0x00000000000000000000000000000000000000aa', role: 'viewer' },
+  'invite-link.create': { role: 'viewer' },
   'workspace.create': { name: 'taken' },
   'workspace.update': { name: 'taken' },
   'workspace-key.create': { key_type: 'seller', label: 'taken' },

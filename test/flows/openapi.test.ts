@@ -241,6 +241,9 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'playgroundOpen',
   'requestBill',
   'recoverySessionCreate',
+  // The secret of a link is in the fragment of its address.
+  'inviteLinkOpen',
+  'inviteLinkAccept',
   'walletLink',
 ])
 

@@ -96,6 +96,8 @@ it('dialogs are accessible: those of an organisation', async () => {
   const found = [
     ...(await lookAt(page, own, /^Change the role of/)),
     ...(await lookAt(page, own, 'Leave the organisation')),
+    ...(await lookAt(page, own, 'Create invite link')),
+    ...(await lookAt(page, own, /^Revoke the link for/)),
   ]
   expect(found).toEqual([])
   expect(complaints).toEqual([])

@@ -6,6 +6,7 @@ import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, heading, openPerson, signOut, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
+import { openOwner } from '#test/support/page/page-owner.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
 /** The most clicks from the first screen to the answer of the first paid call. */
@@ -149,6 +150,55 @@ describe('a new user with a passkey', () => {
     expect(await link(page, 'Link a wallet').count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()
+  })
+})
+
+describe('an invite link', () => {
+  it('leads a stranger through a new passkey account into the organisation, and its secret to no server', async () => {
+    const owner = await openOwner(browser, site)
+    const { organization } = owner
+    await owner.page.goto(`${site}/buyer/organizations?organization=${organization}`)
+    const makeLink = async () => {
+      await owner.page.getByLabel('Role of new members').selectOption('developer')
+      await button(owner.page, 'Create invite link').click()
+      const shown = (await dialog(owner.page).locator('pre').textContent()) ?? ''
+      await dialog(owner.page).getByLabel('I have stored it').check()
+      await dialog(owner.page).getByRole('button', { name: 'Done' }).click()
+      return shown
+    }
+    const url = await makeLink()
+    expect(url.slice(0, url.indexOf('#'))).toBe(`${site}/join`)
+
+    const guest = await openStranger()
+    const asked: string[] = []
+    guest.page.on('request', (request) => asked.push(request.url(), request.headers()['referer'] ?? ''))
+    await guest.page.goto(url)
+    await link(guest.page, 'Sign in or create an account').click()
+    await button(guest.page, 'Create an account').click()
+    await heading(guest.page, 'Join an organisation').waitFor()
+    await guest.page.getByText('You become a member with the role developer').waitFor()
+    expect(guest.page.url()).toBe(`${site}/join`)
+    await button(guest.page, 'Join Acme').click()
+    await heading(guest.page, 'Acme').waitFor()
+    const members = guest.page.getByRole('table', { name: 'Members' })
+    await members.getByRole('row', { name: /you developer/ }).waitFor()
+    expect(asked.length).toBeGreaterThan(4)
+    expect(asked.filter((text) => text.includes(url.slice(url.indexOf('#') + 1)))).toEqual([])
+    // The link was for one person.
+    await guest.page.goto(url)
+    await guest.page.getByText('This invite link does not work.').waitFor()
+
+    const second = await makeLink()
+    await owner.page.getByRole('button', { name: /^Revoke the link for developer/ }).click()
+    await dialog(owner.page).getByRole('button', { name: 'Revoke link' }).click()
+    await owner.page.getByText('Invite link revoked.').waitFor()
+    await guest.page.goto(`${site}/`)
+    await guest.page.goto(second)
+    await guest.page.getByText('This invite link does not work.').waitFor()
+    for (const { context, complaints } of [owner, guest]) {
+      expect(complaints).toEqual([])
+      await context.close()
+    }
   })
 })
 

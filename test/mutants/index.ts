@@ -4,6 +4,7 @@ import { BEDROCK_MUTANTS } from './bedrock.ts'
 import { BILL_MUTANTS } from './bills.ts'
 import { CALL_MUTANTS } from './calls.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
+import { INVITE_LINK_MUTANTS } from './invite-links.ts'
 import { JOB_MUTANTS } from './jobs.ts'
 import { KEY_MUTANTS } from './keys.ts'
 import { METERING_MUTANTS } from './metering.ts'
@@ -45,5 +46,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...SALES_MUTANTS,
   ...SUPPORT_MUTANTS,
   ...KEY_MUTANTS,
+  ...INVITE_LINK_MUTANTS,
   ...PLAYGROUND_MUTANTS,
 ]

@@ -7,6 +7,18 @@ import {
   listOwnInvitations,
   withdrawInvitation,
 } from '#control-plane/services/organizations/invitations.ts'
+import type { CreatedInviteLink } from '#control-plane/services/organizations/invite-links.ts'
+import {
+  createInviteLink,
+  InviteLinkViewSchema,
+  listInviteLinks,
+  revokeInviteLink,
+} from '#control-plane/services/organizations/invite-links.ts'
+import {
+  acceptInviteLink,
+  OpenInviteSchema,
+  openInviteLink,
+} from '#control-plane/services/organizations/join-by-link.ts'
 import {
   listOrganizationMembers,
   MemberViewSchema,
@@ -36,6 +48,24 @@ const Invitation = objectOf('Invitation', InvitationViewSchema, {
   ids: ['organization'],
 })
 
+const InviteLink = objectOf('InviteLink', InviteLinkViewSchema, {
+  description: 'An invite link that works, without its secret.',
+  ids: ['organization', 'invitedBy'],
+})
+
+const CreatedLink = builder.objectRef<CreatedInviteLink>('CreatedInviteLink').implement({
+  description: 'A new invite link. `url` is shown in this answer only.',
+  fields: (t) => ({
+    url: t.string({ resolve: ({ url }) => url.reveal() }),
+    record: t.field({ type: InviteLink, resolve: (created) => created }),
+  }),
+})
+
+const OpenInvite = objectOf('OpenInvite', OpenInviteSchema, {
+  description: 'The organisation and the role that an invite link offers.',
+  ids: ['organization'],
+})
+
 builder.queryFields((t) => ({
   organizations: t.field({
     type: [Organization],
@@ -52,6 +82,11 @@ builder.queryFields((t) => ({
     type: [Invitation],
     complexity: LIST_COST,
     ...fieldOf(listOrganizationInvitations, { ids: ['organization'] }, ({ invitations }) => invitations),
+  }),
+  inviteLinks: t.field({
+    type: [InviteLink],
+    complexity: LIST_COST,
+    ...fieldOf(listInviteLinks, { ids: ['organization'] }, ({ inviteLinks }) => inviteLinks),
   }),
   ownInvitations: t.field({
     type: [Invitation],
@@ -71,5 +106,9 @@ builder.mutationFields((t) => ({
     ...fieldOf(withdrawInvitation, { ids: ['organization', 'invitation'] }),
   }),
   acceptInvitation: t.field({ type: Invitation, ...fieldOf(acceptInvitation, { ids: ['invitation'] }) }),
+  createInviteLink: t.field({ type: CreatedLink, ...fieldOf(createInviteLink, { ids: ['organization'] }) }),
+  revokeInviteLink: t.field({ type: InviteLink, ...fieldOf(revokeInviteLink, { ids: ['organization', 'link'] }) }),
+  openInviteLink: t.field({ type: OpenInvite, ...fieldOf(openInviteLink) }),
+  acceptInviteLink: t.field({ type: OpenInvite, ...fieldOf(acceptInviteLink) }),
   declineInvitation: t.field({ type: Invitation, ...fieldOf(declineInvitation, { ids: ['invitation'] }) }),
 }))

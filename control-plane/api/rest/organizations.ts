@@ -10,6 +10,14 @@ import {
   listOwnInvitations,
   withdrawInvitation,
 } from '#control-plane/services/organizations/invitations.ts'
+import type { CreatedInviteLink } from '#control-plane/services/organizations/invite-links.ts'
+import {
+  CreatedInviteLinkSchema,
+  createInviteLink,
+  listInviteLinks,
+  revokeInviteLink,
+} from '#control-plane/services/organizations/invite-links.ts'
+import { acceptInviteLink, openInviteLink } from '#control-plane/services/organizations/join-by-link.ts'
 import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/organizations/members.ts'
 import type { CreatedOrganizationKey } from '#control-plane/services/organizations/organization-keys.ts'
 import {
@@ -51,6 +59,13 @@ const NEW_KEY = writtenAs(
     description: 'A new key of an organization. This answer alone has the key itself.',
   }),
   ({ secret, ...view }: CreatedOrganizationKey) => ({ ...(secret === null ? {} : { key: secret.reveal() }), ...view }),
+)
+
+const NEW_LINK = writtenAs(
+  CreatedInviteLinkSchema.extend({
+    url: z.string().describe('The link itself: shown once. The secret is behind `#`.'),
+  }),
+  ({ url, ...view }: CreatedInviteLink) => ({ ...view, url: url.reveal() }),
 )
 
 function toFile({ url }: { readonly url: string }): RestAnswer {
@@ -128,6 +143,49 @@ export const ORGANIZATION_ROWS: readonly RestRow[] = [
     status: 204,
     envelope,
     operation: withdrawInvitation,
+  }),
+  restRow({
+    method: 'POST',
+    path: `${ONE}/invite-links`,
+    tag: 'Organizations',
+    refusals: [403, 409],
+    status: 201,
+    envelope,
+    operation: createInviteLink,
+    body: NEW_LINK,
+  }),
+  restRow({
+    method: 'GET',
+    path: `${ONE}/invite-links`,
+    tag: 'Organizations',
+    refusals: [403],
+    envelope,
+    operation: listInviteLinks,
+  }),
+  restRow({
+    method: 'DELETE',
+    path: `${ONE}/invite-links/:link`,
+    tag: 'Organizations',
+    refusals: [403],
+    status: 204,
+    envelope,
+    operation: revokeInviteLink,
+  }),
+  restRow({
+    method: 'POST',
+    path: '/v1/invite-links/open',
+    tag: 'Organizations',
+    refusals: [404],
+    envelope,
+    operation: openInviteLink,
+  }),
+  restRow({
+    method: 'POST',
+    path: '/v1/invite-links/accept',
+    tag: 'Organizations',
+    refusals: [404, 409],
+    envelope,
+    operation: acceptInviteLink,
   }),
   restRow({ method: 'GET', path: '/v1/workspaces', tag: 'Organizations', envelope, operation: listOwnWorkspaces }),
   restRow({ method: 'GET', path: '/v1/invitations', tag: 'Organizations', envelope, operation: listOwnInvitations }),

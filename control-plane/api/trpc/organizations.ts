@@ -9,6 +9,12 @@ import {
   listOwnInvitations,
   withdrawInvitation,
 } from '#control-plane/services/organizations/invitations.ts'
+import {
+  createInviteLink,
+  listInviteLinks,
+  revokeInviteLink,
+} from '#control-plane/services/organizations/invite-links.ts'
+import { acceptInviteLink, openInviteLink } from '#control-plane/services/organizations/join-by-link.ts'
 import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/organizations/members.ts'
 import {
   createOrganizationKey,
@@ -33,7 +39,7 @@ import {
   updateWorkspace,
 } from '#control-plane/services/organizations/workspaces.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
-import { withKey } from './secrets.ts'
+import { withKey, withUrl } from './secrets.ts'
 
 export const organization = router({
   create: mutationOf(createOrganization),
@@ -55,6 +61,14 @@ export const invitation = router({
   own: queryOf(listOwnInvitations),
   accept: mutationOf(acceptInvitation),
   decline: mutationOf(declineInvitation),
+})
+
+export const inviteLink = router({
+  create: mutationOf(createInviteLink, withUrl),
+  list: queryOf(listInviteLinks),
+  revoke: mutationOf(revokeInviteLink),
+  open: mutationOf(openInviteLink),
+  accept: mutationOf(acceptInviteLink),
 })
 
 export const workspace = router({

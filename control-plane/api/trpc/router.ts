@@ -52,7 +52,16 @@ import {
   treasury,
 } from './money.ts'
 import { bill, config, drift, earnings, offer, operation, payout, probe } from './offers.ts'
-import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
+import {
+  audit,
+  invitation,
+  inviteLink,
+  member,
+  organization,
+  organizationKey,
+  workspace,
+  workspaceKey,
+} from './organizations.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { request } from './requests.ts'
 import { lentOffer, resource } from './resources.ts'
@@ -118,6 +127,7 @@ export const appRouter = router({
   invitation,
   workspace,
   workspaceKey,
+  inviteLink,
   organizationKey,
   audit,
   sellerKey,

@@ -6,7 +6,12 @@ import { Check } from './fields.tsx'
 import { saveFile } from './file.ts'
 import { Notice } from './states.tsx'
 
-export type ShownSecret = { readonly title: string; readonly secret: string; readonly about?: string }
+export type ShownSecret = {
+  readonly title: string
+  readonly secret: string
+  readonly about?: string
+  readonly fileName?: string
+}
 
 /** A secret that is shown once. The dialog closes only when the reader confirms that the secret is stored. */
 export function SecretOnce({ shown, onDone }: { readonly shown: ShownSecret; readonly onDone: () => void }) {
@@ -18,7 +23,9 @@ export function SecretOnce({ shown, onDone }: { readonly shown: ShownSecret; rea
       {shown.about === undefined ? null : <p className="muted">{shown.about}</p>}
       <Check label="I have stored it" isOn={isStored} onChange={setStored} />
       <div className="dialog-foot">
-        <Button onClick={() => saveFile('market-key.txt', `${shown.secret}\n`, 'text/plain')}>Download</Button>
+        <Button onClick={() => saveFile(shown.fileName ?? 'market-key.txt', `${shown.secret}\n`, 'text/plain')}>
+          Download
+        </Button>
         <Button kind="primary" disabled={!isStored} onClick={onDone}>
           Done
         </Button>

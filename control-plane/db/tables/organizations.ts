@@ -1,4 +1,4 @@
-import { id, nullable, oneOf, text, timestamp } from './column.ts'
+import { id, integer, nullable, oneOf, text, timestamp } from './column.ts'
 
 /** The roles of a management key in its organisation, from the most rights to the fewest. */
 export const MANAGEMENT_ROLES = ['admin', 'developer', 'billing', 'viewer'] as const
@@ -7,7 +7,7 @@ export type ManagementRole = (typeof MANAGEMENT_ROLES)[number]
 export const ROLES = ['owner', ...MANAGEMENT_ROLES] as const
 export type Role = (typeof ROLES)[number]
 
-/** Tables of `0002_organizations.sql`. */
+/** Tables of `0002_organizations.sql`, and of `0216_invite_links.sql`. */
 export const ORGANIZATION_TABLES = {
   organization: { id: id('org'), name: text(), created_at: timestamp() },
   organization_member: { organization_id: id('org'), user_id: id('usr'), role: oneOf(ROLES), created_at: timestamp() },
@@ -21,6 +21,18 @@ export const ORGANIZATION_TABLES = {
     expires_at: timestamp(),
     answered_at: nullable(timestamp()),
     answer: nullable(oneOf(['accepted', 'declined', 'withdrawn'])),
+  },
+  invite_link: {
+    id: id('ivl'),
+    organization_id: id('org'),
+    hash: text(),
+    role: oneOf(MANAGEMENT_ROLES),
+    created_by: text(),
+    created_at: timestamp(),
+    expires_at: timestamp(),
+    max_uses: integer(),
+    uses: integer(),
+    revoked_at: nullable(timestamp()),
   },
   workspace: {
     id: id('wsp'),

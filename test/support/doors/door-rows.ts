@@ -89,6 +89,25 @@ const TEAMS: readonly DoorRow[] = [
   changes('invitation.decline', 'declineInvitation', 'invitation.decline', async ({ invite }) => ({
     invitation: await invite(),
   })),
+  // The secret in the address of a link is another one each time.
+  without(
+    ['url'],
+    changes('invite-link.create', 'createInviteLink', 'inviteLink.create', (world) => ({
+      ...inTeam(world),
+      role: 'viewer',
+    })),
+  ),
+  reads('invite-link.list', 'inviteLinks', 'inviteLink.list', inTeam),
+  changes('invite-link.revoke', 'revokeInviteLink', 'inviteLink.revoke', async (world) => ({
+    ...inTeam(world),
+    link: await world.make(`/v1/organizations/${world.ids.organization}/invite-links`, { role: 'viewer' }),
+  })),
+  changes('invite-link.open', 'openInviteLink', 'inviteLink.open', async ({ inviteLink }) => ({
+    secret: await inviteLink(),
+  })),
+  changes('invite-link.accept', 'acceptInviteLink', 'inviteLink.accept', async ({ inviteLink }) => ({
+    secret: await inviteLink(),
+  })),
   changes('workspace.create', 'createWorkspace', 'workspace.create', async (world) => ({
     organization: await newTeam(world),
     name: 'First',

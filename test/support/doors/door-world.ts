@@ -29,6 +29,8 @@ export type DoorWorld = {
   sign(): Promise<{ message: string; signature: string }>
   /** Creates an organisation of another user with an invitation for the user. */
   invite(): Promise<string>
+  /** Creates an organisation of another user with an invite link. Returns the link's secret. */
+  inviteLink(): Promise<string>
   /** Creates a member who has joined an organisation of the user. */
   joined(organization: string): Promise<string>
   offerWish(changes?: object): { model: string; apiKey: string; sellerBaseUrl: string; discount: number }
@@ -69,6 +71,12 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     const body = { wallet: wallet.address, role: 'viewer' }
     return make(`/v1/organizations/${organization}/invitations`, body, inviter)
   }
+  async function inviteLink(): Promise<string> {
+    const organization = await make('/v1/organizations', { name: 'Elsewhere' }, inviter)
+    const path = `/v1/organizations/${organization}/invite-links`
+    const answer = await market.rest('POST', path, { headers: inviter, body: { role: 'viewer' } })
+    return new URL(z.object({ url: z.string() }).parse(answer.body).url).hash.slice(1)
+  }
   async function joined(organization: string): Promise<string> {
     const guest = newWallet()
     const guestSession = await signInForSession(market, guest)
@@ -96,6 +104,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   await make(`${at}/keys`, { label: 'ci', role: 'viewer' })
   await make(`${at}/invitations`, { wallet: newWallet().address, role: 'billing' })
   await invite()
+  await make(`${at}/invite-links`, { role: 'viewer' })
   const cancelled = await market.rest('POST', '/v1/seller/offers/bulk-cancel', { headers: session, body: {} })
   const place = { model: null, base_url: sellerBaseUrl, api_key: 'sk-good-own' }
   const ids = {
@@ -141,6 +150,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     make,
     sign: () => signedChallenge(market, newWallet()),
     invite,
+    inviteLink,
     joined,
     offerWish,
   }

@@ -21,6 +21,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { ChangeRole, RemoveMember } from './change-member.tsx'
+import { InviteLinks, NewInviteLink } from './invite-links.tsx'
 import { rolesFor } from './roles.ts'
 import { NewWorkspace, Workspaces } from './workspaces.tsx'
 
@@ -85,7 +86,9 @@ function People({ data, id, own }: PeopleProps) {
         />
       </Card>
       <Waiting data={data} id={id} mayChange={mayChange} />
+      {mayChange ? <InviteLinks data={data} id={id} /> : null}
       {mayChange ? <NewWorkspace organization={id} /> : null}
+      {mayChange ? <NewInviteLink id={id} /> : null}
       {mayChange ? <Invite id={id} own={own} /> : null}
       {memberDialog?.what === 'role' ? (
         <ChangeRole organization={id} member={memberDialog.member} own={own} onClose={close} />

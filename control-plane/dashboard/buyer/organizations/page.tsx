@@ -22,7 +22,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { Organization } from './organization.tsx'
 
-const ABOUT = 'Accounts that several wallets share, each member with a role. A workspace has a balance of its own.'
+const ABOUT = 'An organisation shares workspaces among its members. Each workspace has a balance of its own.'
 
 export function OrganizationsPage() {
   return (
@@ -32,18 +32,18 @@ export function OrganizationsPage() {
   )
 }
 
-/** Organisations belong to wallets. A key of one side has none. */
+/** Organisations belong to accounts. A key of one side has none. */
 function OfWallet() {
   const { kind } = useViewer()
   const { organization } = useSearch({ from: '/buyer/organizations' })
   if (kind === 'session') return organization === undefined ? <Organizations /> : <Organization id={organization} />
   return (
     <Page title="Organisations" about={ABOUT}>
-      <Card title="Sign in with a wallet" isFlush>
+      <Card title="Sign in with an account" isFlush>
         <Empty title="This browser is signed in with a key">
-          <p>Organisations belong to wallets. A key uses one account and sees no organisation.</p>
+          <p>A key spends for one account and sees no organisations. Sign in with a passkey or a wallet.</p>
           <Link to="/sign-in" search={{ to: '/buyer/organizations' }} className="button" data-kind="primary">
-            Sign in with a wallet
+            Sign in
           </Link>
         </Empty>
       </Card>
@@ -69,7 +69,7 @@ function Organizations() {
                 curl={curl}
                 empty={
                   <Empty title="You are in no organisation">
-                    <p>Make one below, or have a member of one invite this wallet.</p>
+                    <p>Create one below, or ask a member of an organisation for an invite link.</p>
                   </Empty>
                 }
               />

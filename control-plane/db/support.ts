@@ -66,6 +66,7 @@ const MASKED_KEY_ROW = {
   lastUsedAt: KEY_TABLES.api_key.last_used_at,
   expiresAt: nullable(timestamp()),
   revokedAt: KEY_TABLES.api_key.revoked_at,
+  frozenAt: KEY_TABLES.api_key.frozen_at,
   account: nullable(id('acc')),
 }
 export type MaskedKey = RowOf<typeof MASKED_KEY_ROW>
@@ -76,6 +77,7 @@ function listMasked(db: Database, where: RawBuilder<unknown>, limit: number): Pr
     MASKED_KEY_ROW,
     sql`select k.id, k.type, k.key_prefix as "keyPrefix", k.label, k.created_at as "createdAt",
       k.last_used_at as "lastUsedAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
+      k.frozen_at as "frozenAt",
       case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
         when 'seller' then coalesce(w.seller_account, u.seller_account) end as account
     from api_key k left join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id

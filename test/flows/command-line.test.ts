@@ -302,6 +302,22 @@ describe('has JSON output', () => {
     expect(steady(await told('allowance', 'open'))).toEqual(steady(await rest('buyer', '/v1/buyer/allowance', {})))
   })
 
+  it('of a frozen key says since when, and the list of keys names its state', async () => {
+    const made = z.looseObject({ id: z.string() }).parse(await told('keys', 'create', '--label', 'freezing'))
+    const stateOf = async () => {
+      const { out } = await runMarket(['keys', 'list'], { env: own })
+      return /freezing +(\w+)/.exec(out)?.[1]
+    }
+    expect(await stateOf()).toBe('active')
+    expect(await told('keys', 'freeze', made.id)).toMatchObject({ id: made.id, frozen_at: expect.any(Number) })
+    expect(await stateOf()).toBe('frozen')
+    const again = await runMarket(['keys', 'unfreeze', made.id], { env: own })
+    expect([again.code, again.out.trim()]).toEqual([0, `${made.id} works again.`])
+    expect(await stateOf()).toBe('active')
+    const missing = await runMarket(['keys', 'freeze', 'key_none'], { env: own })
+    expect([missing.code, missing.err]).toEqual([4, expect.stringContaining('not_found')])
+  })
+
   it('of refusals equals that of REST, with its names', async () => {
     const [offer] = Offers.parse(await told('offers', 'list')).items
     const ran = await runMarket(['offers', 'update', offer?.id ?? '', '--cap-daily', '0.0000011', '--json'], {

@@ -62,7 +62,7 @@ describe('the descriptions of commands', () => {
     const ofOperations = new Set(readProcedures().map(({ words }) => `${words.summary}.`))
     // Reads of the data plane, signatures of a wallet, several operations, or a single value of a member.
     const own = `login, logout, whoami, completion, models, markets, book, chat, pay, route explain, deposit,
-      allowance open, allowance revoke, key, keys list, keys create, keys revoke, sell, offers activate, offers pause, offers cancel-all,
+      allowance open, allowance revoke, key, keys list, keys create, keys revoke, keys freeze, keys unfreeze, sell, offers activate, offers pause, offers cancel-all,
       lent pause, lent activate, operator resources put, operator setup, operator catalog refresh,
       operator catalog import, operator providers trust, operator providers distrust,
       operator payout-holds list, operator features on, operator features off, operator limits set,
@@ -227,7 +227,7 @@ describe('completion', () => {
     expect(offered()).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
     expect(offered('operator')).toEqual(expect.arrayContaining(['catalog', 'delist', 'nodes']))
     expect(offered('operator', 'catalog')).toEqual(['refresh', 'import', 'history'])
-    expect(offered('--json', 'keys')).toEqual(['list', 'create', 'revoke'])
+    expect(offered('--json', 'keys')).toEqual(['list', 'create', 'revoke', 'freeze', 'unfreeze'])
   })
 
   it('is written for three shells', () => {
@@ -250,7 +250,7 @@ describe('completion', () => {
         .map((told) => told.split('\t', 1)[0])
     }
     expect(asked('market operator catalog ')).toEqual(['history', 'import'])
-    expect(asked('market --json keys ')).toEqual(['create', 'list', 'revoke'])
+    expect(asked('market --json keys ')).toEqual(['create', 'freeze', 'list', 'revoke', 'unfreeze'])
     expect(asked('market operator catalog import --')).toEqual(expect.arrayContaining(['--dry-run', '--effective-at']))
     expect(asked('market ')).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
   })

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { instant } from '#control-plane/cli/amounts.ts'
-import type { Action, CommandOptions } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import type { Answers } from '#control-plane/cli/market-client.ts'
 import { once } from '#control-plane/cli/market-client.ts'
+import type { CommandOutput } from '#control-plane/cli/output.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import {
   argument,
@@ -37,11 +38,19 @@ export const listKeys: Action = async ({ connection }, { options }) => {
     { title: 'ID', value: ({ id }) => id },
     { title: 'KEY', value: ({ keyPrefix }) => `${keyPrefix}…` },
     { title: 'LABEL', value: ({ label }) => label },
+    { title: 'STATE', value: (key) => stateOf(key, Date.now()) },
     { title: 'CREATED', value: (key) => instant(key.createdAt) },
     { title: 'LAST USED', value: (key) => instant(key.lastUsedAt) },
     { title: 'ENDS', value: (key) => instant(key.revokedAt ?? key.expiresAt) },
   ])
   return { json: toSnakeBody(shown.map(flat)), blocks: [rows] }
+}
+
+/** The state of a key in one word. A revoked key stays revoked, and an expired key ends even where it is frozen. */
+function stateOf({ revokedAt, expiresAt, frozenAt }: Key, now: number): 'revoked' | 'expired' | 'frozen' | 'active' {
+  if (revokedAt !== null) return 'revoked'
+  if (expiresAt !== null && expiresAt <= now) return 'expired'
+  return frozenAt === null ? 'active' : 'frozen'
 }
 
 const MAX_USD = 1_000_000_000
@@ -78,4 +87,13 @@ export const revokeKey: Action = async ({ connection }, given) => {
   const [side, id] = [sideOf(given.options), argument(given)]
   await connection.as(side, (client) => client[`${side}Key`].revoke.mutate({ id }))
   return { json: { id, revoked: true }, blocks: [text(`${id} is revoked.`)] }
+}
+
+export const freezeKey: Action = ({ connection }, given) => setFrozen(connection, argument(given), true)
+export const unfreezeKey: Action = ({ connection }, given) => setFrozen(connection, argument(given), false)
+
+async function setFrozen(connection: Cli['connection'], id: string, isFrozen: boolean): Promise<CommandOutput> {
+  const key = await connection.as('buyer', (client) => client.buyerKey.update.mutate({ id, isFrozen }))
+  const said = isFrozen ? `${id} is frozen. Calls with the key are refused.` : `${id} works again.`
+  return { json: toSnakeBody(flat(key)), blocks: [text(said)] }
 }

@@ -188,6 +188,18 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('#control-plane/cli/actions/keys.ts')).revokeKey,
   },
   {
+    name: 'keys freeze',
+    summary: 'Freeze a buyer key. Calls with the key are refused until you unfreeze it.',
+    arguments: [{ name: '<id>', text: 'key id (key_…)' }],
+    load: async () => (await import('#control-plane/cli/actions/keys.ts')).freezeKey,
+  },
+  {
+    name: 'keys unfreeze',
+    summary: 'Unfreeze a buyer key.',
+    arguments: [{ name: '<id>', text: 'key id (key_…)' }],
+    load: async () => (await import('#control-plane/cli/actions/keys.ts')).unfreezeKey,
+  },
+  {
     name: 'usage',
     procedure: 'usage.list',
     options: [{ flags: '--period <span>', text: 'period to show', choices: USAGE_PERIODS }, MODEL, ...PAGE],

@@ -26,6 +26,7 @@ const SupportKeySchema = z.object({
   lastUsedAt: UnixMs.nullable(),
   expiresAt: UnixMs.nullable(),
   revokedAt: UnixMs.nullable(),
+  frozenAt: UnixMs.nullable().describe('When its owner froze the key. Null while it works.'),
 })
 
 const SupportDepositSchema = z.object({
@@ -142,13 +143,14 @@ export const readSupportAccount = defineOperation({
   },
 })
 
-function viewOfKey({ account: _account, createdAt, lastUsedAt, expiresAt, revokedAt, ...key }: MaskedKey) {
+function viewOfKey({ account: _account, createdAt, lastUsedAt, expiresAt, revokedAt, frozenAt, ...key }: MaskedKey) {
   return {
     ...key,
     createdAt: createdAt.getTime(),
     lastUsedAt: lastUsedAt?.getTime() ?? null,
     expiresAt: expiresAt?.getTime() ?? null,
     revokedAt: revokedAt?.getTime() ?? null,
+    frozenAt: frozenAt?.getTime() ?? null,
   }
 }
 

@@ -262,10 +262,13 @@ function Ledger({ account: { entries }, curl }: Props) {
 
 type Key = Shown['keys'][number]
 
-function stateOf({ revokedAt, expiresAt }: Key): string {
+function stateOf({ revokedAt, expiresAt, frozenAt }: Key): 'revoked' | 'expired' | 'frozen' | 'active' {
   if (revokedAt !== null) return 'revoked'
-  return expiresAt !== null && expiresAt <= Date.now() ? 'expired' : 'active'
+  if (expiresAt !== null && expiresAt <= Date.now()) return 'expired'
+  return frozenAt === null ? 'active' : 'frozen'
 }
+
+const KEY_TONES = { active: 'good', frozen: 'warn', expired: 'plain', revoked: 'plain' } as const
 
 const KEY_COLUMNS: readonly Column<Key>[] = [
   {
@@ -281,7 +284,7 @@ const KEY_COLUMNS: readonly Column<Key>[] = [
   { label: 'Type', cell: ({ type }) => type, text: ({ type }) => type },
   {
     label: 'State',
-    cell: (key) => <Badge tone={stateOf(key) === 'active' ? 'good' : 'plain'}>{stateOf(key)}</Badge>,
+    cell: (key) => <Badge tone={KEY_TONES[stateOf(key)]}>{stateOf(key)}</Badge>,
     text: stateOf,
   },
   {

@@ -50,11 +50,12 @@ afterAll(() => browser?.close())
 const DIALOG_VIEWS = VIEWS.filter(({ width, colorScheme }) => (width === 360) === (colorScheme === 'dark'))
 
 /** Opens a dialog, and checks it in each view. */
-async function lookAt(page: Page, url: string, button: string | RegExp): Promise<string[]> {
+async function lookAt(page: Page, url: string, button: string | RegExp, menu?: RegExp): Promise<string[]> {
   await page.setViewportSize({ width: 1_280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   await page.goto(url)
   await waitForScreen(page)
+  if (menu !== undefined) await page.getByRole('button', { name: menu }).first().click()
   await page.getByRole('button', { name: button }).first().click()
   await dialog(page).waitFor()
   const found: string[] = []
@@ -74,8 +75,9 @@ it.each(['buyer', 'seller', 'operator'] as const)('dialogs are accessible: those
   const url = network.sandbox.dashboard_url
   const { context, page, complaints } = await openPerson(browser, { url, key: { buyer, seller, operator }[side] })
   const found: string[] = []
-  for (const { path, button } of DIALOGS.filter((shown) => shown.side === side)) {
-    found.push(...(await lookAt(page, url + pathOf(path, { call, buyerKey: buyer }), button)))
+  for (const { path, button, ...shown } of DIALOGS.filter((one) => one.side === side)) {
+    const menu = 'menu' in shown ? shown.menu : undefined
+    found.push(...(await lookAt(page, url + pathOf(path, { call, buyerKey: buyer }), button, menu)))
   }
   expect(found).toEqual([])
   expect(complaints).toEqual([])

@@ -38,6 +38,8 @@ type Opened = {
   readonly side: ScreenSide
   readonly path: string
   readonly button?: string | RegExp
+  /** The button of the menu that has the button. */
+  readonly menu?: RegExp
   readonly keys?: string
 }
 const OPENED: readonly Opened[] = [
@@ -45,7 +47,7 @@ const OPENED: readonly Opened[] = [
   { name: 'palette', side: 'member', path: '/', keys: 'Control+k' },
   { name: 'keys', side: 'member', path: '/', keys: '?' },
   { name: 'call-drawer', side: 'buyer', path: '/buyer/logs?period=30d', keys: 'j' },
-  { name: 'revoke-key', side: 'buyer', path: '/buyer/keys', button: 'Revoke' },
+  { name: 'revoke-key', side: 'buyer', path: '/buyer/keys', menu: /^More actions/, button: 'Revoke' },
   { name: 'audit-drawer', side: 'operator', path: '/operator/audit', button: /UTC$/ },
 ]
 /** The navigation on a phone. */
@@ -112,12 +114,13 @@ console.log(`${folder}/index.html`)
 /** Opens a part on its screen and takes its pictures. Reports a screen without the button of the part. */
 async function takeOpened(
   page: Page,
-  { name, path, button, keys: pressed = '' }: Opened,
+  { name, path, button, menu, keys: pressed = '' }: Opened,
   side: ScreenSide,
 ): Promise<void> {
   await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
   await page.goto(url + pathOf(path, { call: side === 'nobody' ? '' : await lastCall(), buyerKey: keys.buyer }))
   await waitForScreen(page)
+  if (menu !== undefined) await page.locator('main').getByRole('button', { name: menu }).first().click()
   const opener = button === undefined ? undefined : page.locator('main').getByRole('button', { name: button }).first()
   if (opener !== undefined && !(await opener.isVisible())) return console.log(`${name}: nothing opens it here`)
   await (opener === undefined ? page.keyboard.press(pressed) : opener.click())

@@ -116,7 +116,7 @@ export const SCREEN_SIDES = ['nobody', 'buyer', 'member', 'seller', 'operator'] 
 export const DIALOGS = [
   { name: 'new-key', side: 'buyer', path: '/buyer/keys', button: 'New key' },
   { name: 'edit-key', side: 'buyer', path: '/buyer/keys', button: 'Edit' },
-  { name: 'freeze-key', side: 'buyer', path: '/buyer/keys', button: 'Freeze' },
+  { name: 'key-menu', side: 'buyer', path: '/buyer/keys', menu: /^More actions/, button: 'Freeze' },
   { name: 'playground-model', side: 'buyer', path: '/playground', button: 'Add a model to compare' },
   { name: 'playground-code', side: 'buyer', path: '/playground', button: 'Code' },
   { name: 'edit-limits', side: 'buyer', path: '/buyer/limits', button: /^Change the limits of/ },

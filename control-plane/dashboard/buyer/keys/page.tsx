@@ -13,6 +13,7 @@ import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import { RowMenu } from '#control-plane/dashboard/ui/row-menu.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
 import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -179,11 +180,14 @@ function Changes({ of: key, ask }: ChangesProps) {
   return (
     <span className="actions">
       <Button onClick={() => ask({ kind: 'edit', key })}>Edit</Button>
-      <Button onClick={() => ask({ kind: 'freeze', key })}>{key.frozenAt === null ? 'Freeze' : 'Unfreeze'}</Button>
-      {canRotate ? <Button onClick={() => ask({ kind: 'rotate', key })}>Rotate</Button> : null}
-      <Button kind="danger" onClick={() => ask({ kind: 'revoke', key })}>
-        Revoke
-      </Button>
+      <RowMenu
+        of={key.label}
+        actions={[
+          { label: key.frozenAt === null ? 'Freeze' : 'Unfreeze', onDo: () => ask({ kind: 'freeze', key }) },
+          ...(canRotate ? [{ label: 'Rotate', onDo: () => ask({ kind: 'rotate', key }) }] : []),
+          { label: 'Revoke', isDanger: true, onDo: () => ask({ kind: 'revoke', key }) },
+        ]}
+      />
     </span>
   )
 }

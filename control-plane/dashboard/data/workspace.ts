@@ -24,10 +24,10 @@ export function workspaceHeaders(): Readonly<Record<string, string>> {
 }
 
 /** Acts for a workspace, or for the own account. The page is loaded anew, so no figure of the former account stays. */
-export function switchWorkspace(chosen: ChosenWorkspace | undefined): void {
+export function switchWorkspace(chosen: ChosenWorkspace | undefined, path: string = location.pathname): void {
   if (chosen === undefined) forgetWorkspace()
   else sessionStorage.setItem(KEPT, `${chosen.id}\n${chosen.name}`)
-  location.assign(location.pathname)
+  location.assign(path)
 }
 
 export function forgetWorkspace(): void {

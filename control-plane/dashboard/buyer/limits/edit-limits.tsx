@@ -49,7 +49,12 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
             value={daily}
             onChange={setDaily}
           />
-          <Amount label="Cap a month, US dollars" hint="UTC months" value={monthly} onChange={setMonthly} />
+          <Amount
+            label="Cap a month, US dollars"
+            hint="Per UTC month. Leave blank for no cap"
+            value={monthly}
+            onChange={setMonthly}
+          />
           <Amount label="Calls a minute" hint="Leave blank for the default" value={rate} onChange={setRate} isWhole />
         </div>
         <Diff

@@ -5,6 +5,7 @@ import type { BuyerLimitsQuery } from '#control-plane/dashboard/data/documents/b
 import { BuyerLimitsDocument } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
 import { count, money } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { chosenWorkspace } from '#control-plane/dashboard/data/workspace.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Money, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
@@ -30,8 +31,16 @@ function Limits() {
   const query = useScreen(BuyerLimitsDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(BuyerLimitsDocument, {}, true)
   const [edited, setEdited] = useState<LimitedKey>()
+  const workspace = chosenWorkspace()
   return (
-    <Page title="Limits" about="Remaining budgets, the limit that each key reaches first, and when.">
+    <Page
+      title="Limits"
+      about={
+        workspace === undefined
+          ? 'Remaining budgets, the limit that each key reaches first, and when.'
+          : `Your keys in ${workspace.name}: spent of each budget, and the limit that each key reaches first.`
+      }
+    >
       <Loaded query={query}>
         {(data) => (
           <>

@@ -17,6 +17,9 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Workspace = NonNullable<BuyerOrganizationQuery['workspaces']>[number]
 
+/** The screen with the budgets of the keys of the account that the tab acts for. */
+const LIMITS = '/buyer/limits'
+
 type Props = { readonly data: BuyerOrganizationQuery; readonly id: string; readonly mayChange: boolean }
 
 /** The shared accounts of an organisation. A member who acts for one sees its balance, keys and calls. */
@@ -66,17 +69,25 @@ function columnsOf(organization: string): readonly Column<Workspace>[] {
     },
     {
       label: 'Change',
-      cell: ({ id, name }) =>
-        id === chosen ? (
-          <Button onClick={() => switchWorkspace(undefined)}>Switch to your account</Button>
-        ) : (
-          <Button
-            aria-label={`Switch to ${name}`}
-            onClick={() => switchWorkspace({ id, name: `${organization} / ${name}` })}
-          >
-            Switch
-          </Button>
-        ),
+      cell: ({ id, name, closedAt }) => {
+        const choice = { id, name: `${organization} / ${name}` }
+        return (
+          <span className="actions">
+            {id === chosen ? (
+              <Button onClick={() => switchWorkspace(undefined)}>Switch to your account</Button>
+            ) : (
+              <Button aria-label={`Switch to ${name}`} onClick={() => switchWorkspace(choice)}>
+                Switch
+              </Button>
+            )}
+            {closedAt === null ? (
+              <Button aria-label={`Budgets in ${name}`} onClick={() => switchWorkspace(choice, LIMITS)}>
+                Budgets
+              </Button>
+            ) : null}
+          </span>
+        )
+      },
     },
   ]
 }

@@ -136,6 +136,33 @@ it('a seller requests a payout by keyboard, an operator holds and releases it by
   await Promise.all([seller.context.close(), operator.context.close()])
 })
 
+it('an operator clears a hold on all payouts with a reason, and the audit has both', async () => {
+  const { dashboard_url: url, database_url, management_key } = network.sandbox
+  const client = new pg.Client({ connectionString: database_url })
+  await client.connect()
+  const id = '01K0000000000000000000H0LD'
+  await client.query("insert into payout_hold (id, reason) values ($1, 'invariant:I3')", [id])
+  const { context, page, complaints } = await openPerson(browser, { url, key: management_key })
+  await page.goto(`${url}/operator/money`)
+  const holds = page.getByRole('table', { name: 'Holds on all payouts' })
+  await holds.getByRole('row', { name: /invariant I3 broken/ }).waitFor()
+  await holds.getByRole('button', { name: /^Clear the hold/ }).click()
+  await dialog(page).getByRole('row', { name: 'Holds in force 1 0' }).waitFor()
+  await dialog(page).getByText('Payouts of all sellers resume').waitFor()
+  expect(await dialog(page).getByRole('button', { name: 'Clear hold' }).isDisabled()).toBe(true)
+  await dialog(page).getByLabel('Reason').fill('row repaired')
+  await dialog(page).getByRole('button', { name: 'Clear hold' }).click()
+  await page.getByText('The hold is cleared. Payouts resume.').waitFor()
+  await page.getByText('The money checker sets a hold when it finds a broken invariant.').waitFor()
+  const { rows } = await client.query('select clear_reason from payout_hold where id = $1', [id])
+  expect(rows).toEqual([{ clear_reason: 'row repaired' }])
+  const audit = await client.query("select after from audit_log where operation = 'payoutHold.clear'")
+  expect(audit.rows).toEqual([{ after: { cleared: true, reason: 'row repaired' } }])
+  await client.end()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 it('an operator sees a payment by wallet among the newest, and none as open once it is confirmed', async () => {
   const { sandbox } = network
   const chain = await chainOf()

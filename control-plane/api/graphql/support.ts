@@ -1,5 +1,5 @@
 import { ReleasedHoldSchema, releaseOpenHold } from '#control-plane/services/controls/open-holds.ts'
-import { runInvariantsNow } from '#control-plane/services/gate/money-watch.ts'
+import { ClearedHoldSchema, clearHold, runInvariantsNow } from '#control-plane/services/gate/money-watch.ts'
 import { GrantSchema, grantCredit } from '#control-plane/services/ledger/ledger.ts'
 import {
   adjustLedger,
@@ -53,6 +53,7 @@ const Account = objectOf('SupportAccount', SupportAccountSchema, {
     payouts: { field: 1, multiplier: 25 },
   },
 })
+const Cleared = objectOf('ClearedPayoutHold', ClearedHoldSchema)
 const Line = objectOf('BookedLine', BookedMoveSchema.shape.lines.unwrap().element, { ids: ['account'] })
 const Booked = objectOf('BookedTransaction', BookedMoveSchema, {
   description: 'A transaction of the ledger as it was booked. Lines are signed micro-USD as plain digits.',
@@ -105,5 +106,6 @@ builder.mutationFields((t) => ({
   }),
   reverseTransaction: t.field({ type: Booked, ...fieldOf(reverseTransaction) }),
   releaseHold: t.field({ type: Released, ...fieldOf(releaseOpenHold, { ids: ['rid'] }) }),
+  clearPayoutHold: t.field({ type: Cleared, ...fieldOf(clearHold, { ids: ['id'] }) }),
   runInvariants: t.field({ type: Run, ...fieldOf(runInvariantsNow) }),
 }))

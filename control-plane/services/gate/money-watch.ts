@@ -133,6 +133,8 @@ export const runInvariantsNow = defineOperation({
   run: (ctx): Promise<InvariantRun> => runInvariants(ctx),
 })
 
+export const ClearedHoldSchema = z.object({ id: z.string() })
+
 /** Clears one hold on payouts. The reason is required, because the next person reads it. */
 export const clearHold = defineOperation({
   name: 'payoutHold.clear',
@@ -141,9 +143,7 @@ export const clearHold = defineOperation({
   input: z.strictObject({ id: oneLine(26).length(26), reason: oneLine(500).trim().min(1) }),
   limit: 'none',
   idempotency: 'none',
-  output: z.object({
-    id: z.string(),
-  }),
+  output: ClearedHoldSchema,
   run: async (ctx, actor, { id, reason }): Promise<{ readonly id: string }> => {
     const clear = async (trx: Trx) => {
       if (await clearPayoutHold(trx, { id, by: tenantOf(actor), reason })) return

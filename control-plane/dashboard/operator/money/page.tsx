@@ -10,7 +10,8 @@ import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { OpenPayments, Payments } from './payments.tsx'
-import { Transfers } from './transfers.tsx'
+import { PayoutHolds } from './payout-holds.tsx'
+import { HeldTransfers, Transfers } from './transfers.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -32,6 +33,8 @@ function MoneyScreen() {
           <>
             <Standing data={data} />
             <Holds data={data} curl={curl} />
+            <PayoutHolds data={data} curl={curl} />
+            <HeldTransfers data={data} />
             <Transfers data={data} />
             <Payments data={data} curl={curl} />
             <div className="grid two">

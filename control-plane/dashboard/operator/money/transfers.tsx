@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import {
@@ -25,22 +26,59 @@ type Move = { readonly kind: Kind; readonly transfer: Transfer }
 const MOVES: Readonly<Partial<Record<Transfer['state'], Kind>>> = { scheduled: 'hold', held: 'release' }
 const LABELS = { hold: 'Hold', release: 'Release' } as const
 
+type Listed = {
+  readonly title: string
+  readonly about: string
+  readonly rows: readonly Transfer[]
+  readonly most: number
+  readonly empty: ReactNode
+}
+
+/** The payouts that wait for an operator, with the reason of each. */
+export function HeldTransfers({ data }: { readonly data: OperatorMoneyQuery }) {
+  return (
+    <TransferList
+      title="Payouts on hold"
+      about="Each waits until an operator releases it. Up to 100"
+      rows={data.heldTransfers ?? []}
+      most={25}
+      empty={
+        <Empty title="No payouts on hold">
+          <p>Payouts above the limit for approval wait here, and those that you hold below.</p>
+        </Empty>
+      }
+    />
+  )
+}
+
 export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
+  return (
+    <TransferList
+      title="Payouts and sweeps"
+      about="The newest 25"
+      rows={data.treasuryTransfers ?? []}
+      most={12}
+      empty={
+        <Empty title="No payouts yet">
+          <p>Sellers above their threshold are paid on schedule.</p>
+        </Empty>
+      }
+    />
+  )
+}
+
+function TransferList({ title, about, rows, most, empty }: Listed) {
   const [move, setAsked] = useState<Move>()
   return (
-    <Card title="Payouts and sweeps" about="The newest 25" isFlush>
+    <Card title={title} about={about} isFlush>
       <Table
-        label="Payouts and sweeps"
+        label={title}
         columns={columnsOf(setAsked)}
-        rows={data.treasuryTransfers ?? []}
-        most={12}
+        rows={rows}
+        most={most}
         keyOf={({ id }) => id}
         curl={curlOf(OperatorMoneyDocument, {}, true)}
-        empty={
-          <Empty title="No payouts yet">
-            <p>Sellers above their threshold are paid on schedule.</p>
-          </Empty>
-        }
+        empty={empty}
       />
       {move === undefined ? null : <Decide asked={move} onClose={() => setAsked(undefined)} />}
     </Card>
@@ -61,7 +99,7 @@ function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Move; 
       title={`${LABELS[kind]} this payout?`}
       about={
         kind === 'hold'
-          ? 'The money stays in the treasury until you release the payout. The seller sees that the payout is held.'
+          ? 'The money stays in the treasury until an operator releases the payout. The seller sees that the payout is held.'
           : 'The payout is signed with the next batch and sent to the chain. You cannot undo this.'
       }
       lines={[

@@ -18,7 +18,7 @@ const OPTIONS = {
   enumsAsTypes: true,
   skipTypename: true,
   onlyOperationTypes: true,
-  scalars: { ID: 'string' },
+  scalars: { ID: 'string', CatalogRow: 'unknown' },
   avoidOptionals: false,
   immutableTypes: true,
 }

@@ -57,6 +57,7 @@ export const OPERATOR_ROUTES = [
         search: textOf(search, 'search'),
         model: textOf(search, 'model'),
         after: textOf(search, 'after'),
+        import: oneOf(search, 'import', ['yes']),
       }),
     component: lazyScreen(() => import('./operator/catalogue/page.tsx'), 'CataloguePage'),
   }),

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { textModel } from '#test/support/facts/text-model.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
@@ -182,6 +183,33 @@ describe('an operator who watches the market', () => {
       .getByRole('row', { name: /Grant.*grant:/ })
       .first()
       .waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('imports models after a look at the difference, and sees which rows are refused', async () => {
+    const id = `page-import-${Date.now()}`
+    const row = textModel(id)
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    await page.goto(`${site}/operator/catalogue`)
+    await page.getByRole('link', { name: 'Import models' }).click()
+    await page.getByLabel('Source').fill('a test of the page')
+    await page.getByLabel('Or paste the JSON').fill('{"data": [')
+    await page.getByRole('button', { name: 'Preview changes' }).click()
+    await page.getByText(/^This is not JSON/).waitFor()
+    const buffer = Buffer.from(JSON.stringify({ data: [row, { ...row, id: '' }] }))
+    await page.getByLabel('File').setInputFiles({ name: 'models.json', mimeType: 'application/json', buffer })
+    await page.getByRole('button', { name: 'Preview changes' }).click()
+    await page.getByText('1 new, 0 changed, 0 unchanged, 1 row refused.').waitFor()
+    const changes = page.getByRole('table', { name: 'Changes of the import' })
+    await changes.getByRole('row', { name: `${id} Tokens in, a million none $0.25` }).waitFor()
+    await page.getByRole('table', { name: 'Refused rows' }).getByRole('row', { name: /^2 / }).waitFor()
+    // The preview changes nothing.
+    expect(await door('GET', `/v1/models/${id}`, network.sandbox.buyer_key).catch(String)).toContain('404')
+    await page.getByRole('button', { name: 'Import 1 model' }).click()
+    await page.getByText('Imported: 1 new, 0 changed, 1 with new prices.').waitFor()
+    await page.goto(`${site}/operator/catalogue?model=${id}`)
+    await page.getByRole('table', { name: 'Reference prices' }).getByText('a test of the page').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -32,6 +32,7 @@ type Types = {
   Context: GraphQLContext
   DefaultFieldNullability: false
   AuthScopes: { seller: boolean; buyer: boolean; operator: boolean }
+  Scalars: { CatalogRow: { Input: unknown; Output: unknown } }
 }
 
 export const builder = new SchemaBuilder<Types>({

@@ -1,5 +1,14 @@
 import { putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
+import {
+  diffCatalog,
+  ImportDiffSchema,
+  ImportReportSchema,
+  importCatalog,
+} from '#control-plane/services/catalog/catalog.ts'
+import { FieldChangeSchema, ModelChangeSchema } from '#control-plane/services/catalog/catalog-diff.ts'
+import { ImpactSchema } from '#control-plane/services/catalog/catalog-impact.ts'
 import { CatalogItem, PricingOverride } from '#control-plane/services/catalog/catalog-items.ts'
+import { RejectedRowSchema } from '#control-plane/services/catalog/catalog-plan.ts'
 import { PricePreviewSchema, previewPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
 import { putFeature } from '#control-plane/services/controls/operator-controls.ts'
 import { declareIncident, endIncident, updateIncident } from '#control-plane/services/incidents/declared-incidents.ts'
@@ -37,15 +46,47 @@ const PricesPut = builder.objectRef<StoredPrices>('PricesPut').implement({
   description: 'A new version of the prices of a model; no version when the prices are unchanged.',
   fields: (t) => ({ model: t.exposeString('model'), version: t.exposeString('version', { nullable: true }) }),
 })
+const Impact = objectOf('CatalogImpact', ImpactSchema, { ints: ['offers', 'sellers', 'buyers'] })
 const Preview = objectOf('PricePreview', PricePreviewSchema, {
   description:
     'The changes that new prices of a model would make, and whom they touch. Prices are pico-USD as plain digits.',
   authScopes: { operator: true },
   types: {
     fields: objectOf('PriceFieldChange', PricePreviewSchema.shape.fields.unwrap().element),
-    impact: objectOf('CatalogImpact', PricePreviewSchema.shape.impact, { ints: ['offers', 'sellers', 'buyers'] }),
+    impact: Impact,
   },
   costs: { fields: LIST_COST },
+})
+const CatalogRow = builder.scalarType('CatalogRow', {
+  description: 'The JSON of a model, in the shape of a list of models.',
+  serialize: (row) => row,
+})
+/** Models and fields of a change, as the cost of a query counts them. */
+const CHANGES_COST = { field: 1, multiplier: 10 }
+const json = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value))
+const FieldChange = objectOf('CatalogFieldChange', FieldChangeSchema, {
+  description: 'A field before and after. Values are JSON texts.',
+  fields: (t) => ({
+    before: t.string({ nullable: true, resolve: ({ before }) => json(before) }),
+    after: t.string({ nullable: true, resolve: ({ after }) => json(after) }),
+  }),
+})
+const ModelChange = objectOf('CatalogModelChange', ModelChangeSchema, {
+  types: { kind: 'CatalogChangeKind', fields: FieldChange },
+  costs: { fields: CHANGES_COST },
+})
+const Rejected = objectOf('RejectedCatalogRow', RejectedRowSchema, { ints: ['index'] })
+const ImportDiff = objectOf('CatalogDiff', ImportDiffSchema, {
+  description: 'What an import of models would change, whom each change touches, and the rows it would refuse.',
+  authScopes: { operator: true },
+  ints: ['models'],
+  types: { changes: ModelChange, impacts: Impact, rejected: Rejected },
+  costs: { changes: CHANGES_COST, impacts: CHANGES_COST, rejected: CHANGES_COST },
+})
+const ImportReport = objectOf('CatalogImport', ImportReportSchema, {
+  description: 'What an import of models changed.',
+  ints: ['models', 'added', 'changed', 'repriced'],
+  types: { rejected: Rejected },
 })
 type RemovedAlias = { readonly alias: string; readonly model: string }
 const AliasGone = builder.objectRef<RemovedAlias>('AliasGone').implement({
@@ -53,6 +94,7 @@ const AliasGone = builder.objectRef<RemovedAlias>('AliasGone').implement({
 })
 
 builder.queryFields((t) => ({
+  catalogDiff: t.field({ type: ImportDiff, ...fieldOf(diffCatalog, { types: { models: CatalogRow } }) }),
   pricePreview: t.field({
     type: Preview,
     ...fieldOf(previewPrices, { types: { pricing: Pricing.type, unitPricing: UnitPricing.type } }),
@@ -88,6 +130,7 @@ builder.mutationFields((t) => ({
     type: PricesPut,
     ...fieldOf(putPrices, { types: { pricing: Pricing.type, unitPricing: UnitPricing.type } }),
   }),
+  importCatalog: t.field({ type: ImportReport, ...fieldOf(importCatalog, { types: { models: CatalogRow } }) }),
   putAlias: t.field({ type: Alias, ...fieldOf(putAlias) }),
   removeAlias: t.field({ type: AliasGone, ...fieldOf(removeAlias) }),
 }))

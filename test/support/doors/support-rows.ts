@@ -1,11 +1,13 @@
+import { setPayoutHold } from '#control-plane/db/payout-holds.ts'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
 import { recordFiatDeposit } from '#control-plane/services/ledger/ledger-operations.ts'
 import { DAY } from '#shared/clock.ts'
 import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import { catalogItem } from './control-plane.ts'
 import type { DoorRow } from './door-row.ts'
-import { by, changes, link, reads } from './door-row.ts'
+import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
 
 const ON_MACHINE = machineOperator('test')
@@ -50,12 +52,26 @@ export const SUPPORT_ROWS: readonly DoorRow[] = [
     reads('settings.list', 'planeSettings', 'settings.list'),
     reads('support.request', 'supportCall', 'support.request', ({ ids: { rid } }) => ({ id: rid })),
     changes('ledger.read', 'ledgerTransaction', 'ledger.read', async (world) => ({ key: await granted(world) })),
+    // GraphQL has the values before and after as JSON texts.
+    without(
+      ['before', 'after'],
+      reads('catalog.diff', 'catalogDiff', 'catalog.diff', () => ({ models: [catalogItem('another'), { id: 1 }] })),
+    ),
+    changes('catalog.import', 'importCatalog', 'catalog.import', () => ({
+      source: 'test',
+      models: [catalogItem('gpt-test'), { id: 1 }],
+    })),
     changes('credit.grant', 'grantCredit', 'credit.grant', async (world) => ({
       account: await world.market.world.account(1_000),
       amountUsd: '0.25',
       ticket: newTicket(world),
       note: REASON,
     })),
+    changes('payoutHold.clear', 'clearPayoutHold', 'payoutHold.clear', async ({ market: { plane } }) => {
+      const id = plane.ids.ulid()
+      await setPayoutHold(plane.db, id, `test:${id}`)
+      return { id, reason: REASON }
+    }),
     changes('refund.fiat', 'refundPayment', 'refund.fiat', paidIn),
     changes('ledger.adjust', 'adjustLedger', 'ledger.adjust', (world) => ({
       ...ofBuyer(world),

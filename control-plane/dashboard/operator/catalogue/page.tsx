@@ -17,6 +17,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { WholeList } from '#control-plane/dashboard/ui/whole-list.ts'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
+import { ImportModels } from './import-models.tsx'
 import type { ShownPriceVersion } from './put-prices.tsx'
 import { PutPrices } from './put-prices.tsx'
 
@@ -29,7 +30,7 @@ export function CataloguePage() {
 }
 
 function Catalogue() {
-  const { search, model, after } = useSearch({ from: '/operator/catalogue' })
+  const { search, model, after, import: isImport } = useSearch({ from: '/operator/catalogue' })
   const navigate = useNavigate({ from: '/operator/catalogue' })
   const variables = { search, model: model ?? '', hasModel: model !== undefined, after }
   const query = useScreen(OperatorCatalogueDocument, variables)
@@ -42,37 +43,50 @@ function Catalogue() {
       title="Catalogue"
       about="Providers, model names and reference prices, with their source and changes."
       actions={
-        model === undefined ? null : (
-          <Link className="button" to="/operator/catalogue" search={{}}>
-            All models
-          </Link>
-        )
+        <>
+          {model === undefined && isImport === undefined ? null : (
+            <Link className="button" to="/operator/catalogue" search={{}}>
+              All models
+            </Link>
+          )}
+          {isImport === 'yes' ? null : (
+            <Link className="button" data-kind="primary" to="/operator/catalogue" search={{ import: 'yes' }}>
+              Import models
+            </Link>
+          )}
+        </>
       }
     >
-      <Filters>
-        <Search label="Model" value={search ?? ''} placeholder={model} onSearch={find} />
-      </Filters>
-      <Loaded query={query}>
-        {(data) => (
-          <>
-            {model === undefined ? (
-              <Models data={data} curl={curl} />
-            ) : (
-              <OfModel data={data} curl={curl} model={model} after={after} onPage={turn} whole={whole} />
+      {isImport === 'yes' ? (
+        <ImportModels />
+      ) : (
+        <>
+          <Filters>
+            <Search label="Model" value={search ?? ''} placeholder={model} onSearch={find} />
+          </Filters>
+          <Loaded query={query}>
+            {(data) => (
+              <>
+                {model === undefined ? (
+                  <Models data={data} curl={curl} />
+                ) : (
+                  <OfModel data={data} curl={curl} model={model} after={after} onPage={turn} whole={whole} />
+                )}
+                <Card title="Providers" isFlush>
+                  <Table
+                    label="Providers"
+                    columns={PROVIDER_COLUMNS}
+                    rows={data.providers ?? []}
+                    keyOf={({ id }) => id}
+                    curl={curl}
+                    empty={<Empty title="No providers">{null}</Empty>}
+                  />
+                </Card>
+              </>
             )}
-            <Card title="Providers" isFlush>
-              <Table
-                label="Providers"
-                columns={PROVIDER_COLUMNS}
-                rows={data.providers ?? []}
-                keyOf={({ id }) => id}
-                curl={curl}
-                empty={<Empty title="No providers">{null}</Empty>}
-              />
-            </Card>
-          </>
-        )}
-      </Loaded>
+          </Loaded>
+        </>
+      )}
     </Page>
   )
 }
@@ -111,7 +125,7 @@ function Models({ data, curl }: PartProps) {
         curl={curl}
         empty={
           <Empty title="No model matches">
-            <p>Import models with the command line.</p>
+            <p>Import models here or with the command line.</p>
             <Code label="Import a catalogue" text="npx market operator catalog import --help" />
           </Empty>
         }

@@ -18,6 +18,7 @@ import { shownSettings } from '#shared/shown-settings.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 import type { AllowanceSettings, PayoutSettings } from './operation/ctx.ts'
+import type { MailFrom } from './ports/mail/smtp-mail-sender.ts'
 import type { MoneyTimes } from './workers/worker.ts'
 
 /** The control plane's settings from the environment. */
@@ -67,6 +68,8 @@ export type ControlConfig = {
   readonly sampleBuyer: string | undefined
   /** The address that reports of problems go to. Undefined without one: the page then offers no report. */
   readonly supportEmail: string | undefined
+  /** The mail server, and the sender of mails; undefined without one: then the page offers nothing by e-mail. */
+  readonly mail: MailSettings | undefined
   /** The public explorer of the chain; undefined for a chain without one, and for one on loopback. */
   readonly explorerUrl: string | undefined
   /** Folder of the built web page; undefined for the one beside the programs. */
@@ -76,6 +79,9 @@ export type ControlConfig = {
   /** The point at which a fault run makes this process die. */
   readonly crashAt: CrashAt | undefined
 }
+
+/** The settings of mail: `smtp://` or `smtps://` with the login, and who mails are from. */
+export type MailSettings = { readonly url: Secret; readonly from: MailFrom }
 
 /** The settings of payments by wallets. Amounts are micro-USD. */
 export type PaymentConfig = {
@@ -134,6 +140,14 @@ const Variables = z.object({
   ),
   CHAIN_ID: wholeNumber(BASE_CHAIN_ID, 1, 4_294_967_295),
   SUPPORT_EMAIL: optionalText.pipe(z.email('SUPPORT_EMAIL is an e-mail address').optional()),
+  SMTP_URL: optionalText.pipe(
+    z
+      .string()
+      .refine(isMailServer, 'SMTP_URL is smtp:// or smtps:// with a host, and a user and password if needed')
+      .transform((url) => new Secret(url))
+      .optional(),
+  ),
+  MAIL_FROM: optionalText.transform(readMailFrom),
   CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
   USDC_ADDRESS: addressVariable('USDC_ADDRESS'),
   TREASURY_ADDRESS: addressVariable('TREASURY_ADDRESS'),
@@ -178,6 +192,25 @@ const Variables = z.object({
   PAGE_DIR: optionalText,
   SAMPLE_BUYER: addressVariable('SAMPLE_BUYER'),
 })
+
+function isMailServer(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
+  if (/%(?![\da-f]{2})/i.test(username + password)) return false
+  // Options of the client would be in the query. TLS is not one that a URL may turn off.
+  return /^smtps?:$/.test(protocol) && hostname !== '' && pathname.replace('/', '') === '' && search + hash === ''
+}
+
+const NAMED_SENDER = /^([^<>"\p{Cc}]*)<([^<>]+)>$/u
+
+/** Reads `name@host` or `A name <name@host>`. */
+function readMailFrom(text: string | undefined, context: z.RefinementCtx<string | undefined>): MailFrom | undefined {
+  if (text === undefined) return undefined
+  const [, name = '', address = text] = NAMED_SENDER.exec(text) ?? []
+  if (z.email().safeParse(address).success) return { name: name.trim(), address }
+  context.addIssue({ code: 'custom', message: 'MAIL_FROM is an e-mail address, or a name and <address>' })
+  return z.NEVER
+}
 
 /** Reads a private key from a file. */
 function readKeyFile(path: string | undefined, context: z.RefinementCtx<string | undefined>): Secret | undefined {
@@ -239,6 +272,7 @@ export function readConfig(environment: Environment = process.env): ControlConfi
     journalDir: variables.JOURNAL_DIR,
     sampleBuyer: sampleBuyerOf(variables),
     supportEmail: variables.SUPPORT_EMAIL,
+    mail: mailOf(variables),
     explorerUrl: explorerOf(variables),
     pageDir: variables.PAGE_DIR,
     allowsIntrospection: isProduction ? variables.ALLOW_INTROSPECTION : true,
@@ -247,6 +281,14 @@ export function readConfig(environment: Environment = process.env): ControlConfi
     shown: shownSettings(Variables.shape, environment),
     crashAt: variables.CRASH_AT,
   }
+}
+
+/** Throws an Error that names the missing setting when only one of the two is set. */
+function mailOf({ SMTP_URL: url, MAIL_FROM: from }: z.output<typeof Variables>): MailSettings | undefined {
+  if (url === undefined && from === undefined) return undefined
+  if (url === undefined) throw new Error('MAIL_FROM needs SMTP_URL')
+  if (from === undefined) throw new Error('SMTP_URL needs MAIL_FROM')
+  return { url, from }
 }
 
 /** Throws an Error for a reachable market that would let everybody in. */

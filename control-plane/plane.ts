@@ -23,6 +23,7 @@ import { createMoneyMetrics } from './observe/money-metrics.ts'
 import type { Traces } from './observe/plane-traces.ts'
 import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
+import { openMail } from './open-mail.ts'
 import { openPayments } from './open-payments.ts'
 import { openMoves, openTreasury } from './open-treasury.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
@@ -196,6 +197,8 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
   const outbound = { allowsLoopback: config.allowsLoopbackUpstreams }
   const tokens = createGoogleTokens(outbound, clock)
   const provider = createProviderProbe(outbound, clock, tokens.makeToken)
+  const ids = overrides.ids ?? createIds(clock)
+  const mail = openMail(config, money, { ids, log })
   const waker = createRedisWaker(money, log)
   const webhooks = createWebhookSender(outbound)
   const updates = createRedisUpdates(cache, log)
@@ -220,6 +223,8 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
     tokens,
     waker,
     webhooks,
+    ids,
+    mail,
     desk,
     registry,
     metrics,
@@ -232,6 +237,7 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
       clocks.close()
       updates.close()
       await waker.close()
+      await mail?.close()
       await desk.close()
       money.disconnect()
       cache.disconnect()
@@ -242,7 +248,8 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
 }
 
 function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: ReturnType<typeof openParts>): Ctx {
-  const { clock, log, db, money, cache, provider, tokens, waker, webhooks, desk, metrics, telemetry, clocks } = parts
+  const { clock, log, ids, db, money, cache, provider, tokens, waker, webhooks, desk, metrics, telemetry, clocks } =
+    parts
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const announce = overrides.announce ?? createRedisAnnounce(cache)
   const publisher = overrides.publisher ?? createRedisPublisher(cache)
@@ -256,7 +263,7 @@ function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: Re
     ledger,
     clock,
     log,
-    ids: overrides.ids ?? createIds(clock),
+    ids,
     gate,
     keyCounters: overrides.keyCounters ?? createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
     jobBook: overrides.jobBook ?? createRedisJobBook(money),
@@ -278,6 +285,7 @@ function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: Re
     wake: overrides.wake ?? waker.wake,
     announce,
     sendWebhook: overrides.sendWebhook ?? webhooks.send,
+    mail: overrides.mail === undefined ? (parts.mail?.parts ?? null) : overrides.mail,
     contractWallets:
       overrides.contractWallets ??
       (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl.reveal())),

@@ -53,6 +53,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'JOURNAL_DIR',
   'LOG_CALL_SHARE',
   'LOG_LEVEL',
+  'MAIL_FROM',
   'MAX_CONNECTIONS_PER_ADDRESS',
   'MAX_EVENT_LOOP_DELAY_MS',
   'MAX_HELD_ANSWER_BYTES',

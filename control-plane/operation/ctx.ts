@@ -12,6 +12,7 @@ import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { CallLimit, Controls } from '#control-plane/ports/limits/controls.ts'
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import type { LiveOffers } from '#control-plane/ports/live-offers/live-offers.ts'
+import type { MailParts } from '#control-plane/ports/mail/mail-sender.ts'
 import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import type { MakeToken } from '#control-plane/ports/provider/make-token.ts'
@@ -146,6 +147,8 @@ export type OutsideParts = {
   readonly askLent: AskLent
   readonly askReport: AskReport
   readonly sendWebhook: WebhookSender
+  /** Mail; null without a mail server. */
+  readonly mail: MailParts | null
   readonly contractWallets: ContractWallets
   /** Payments by wallets; null when they are not set up. */
   readonly payments: PaymentParts | null

@@ -10,6 +10,7 @@ import { startPurgeOperations } from './purge-operations.ts'
 import { startRenewTokens } from './renew-tokens.ts'
 import { startRollUpMarkets } from './roll-up-markets.ts'
 import { startSellerOperations, startWakeSellerOperations } from './seller-operations.ts'
+import { startSendMail } from './send-mail.ts'
 import { startStoreHealth } from './store-health.ts'
 import { startSumUsageDays } from './sum-usage-days.ts'
 import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
@@ -56,6 +57,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startWatchDrift,
   startWatchAlerts,
   startSendWebhooks,
+  startSendMail,
   startPurgeWebhooks,
 ]
 

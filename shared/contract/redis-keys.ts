@@ -6,6 +6,7 @@ export const QUEUES = {
   health: 'health',
   maintenance: 'maintenance',
   webhooks: 'webhooks',
+  mail: 'mail',
 } as const
 
 /** The Redis hash tag of an account's money keys. All keys of one bucket lie in one slot. */

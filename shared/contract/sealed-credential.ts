@@ -12,7 +12,7 @@ export const SealedCredentialSchema = z.object({
   tenant: z.string(),
   /** The only host that it may be sent to. */
   host: z.string(),
-  purpose: z.enum(['offer', 'resource', 'own-provider', 'webhook', 'job-end']),
+  purpose: z.enum(['offer', 'resource', 'own-provider', 'webhook', 'job-end', 'mail']),
   /** The key of the ring that wraps the data key. */
   ringKeyId: z.string(),
   wrapIv: z.string(),

@@ -14,6 +14,7 @@ import { mountPayments } from './api/payments/door.ts'
 import { mountFacilitator } from './api/payments/facilitator.ts'
 import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
+import { UNSUBSCRIBE_PATH } from './api/rest/webhooks.ts'
 import { chargeStranger, refuseSpentSender } from './api/strangers.ts'
 import { mountTrpc } from './api/trpc/door.ts'
 import { mountHealth, refusePipelined } from './health-server.ts'
@@ -51,7 +52,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   })
   watchOpenRequests(server.server, refusePipelined(plane))
   plane.traces?.watch(server)
-  acceptJsonOnly(server)
+  acceptJsonOnly(server, UNSUBSCRIBE_PATH)
   const faultOfHead = createHeadCheck()
   server.addHook('onRequest', async (request, reply) => {
     markAnswer(request, reply)

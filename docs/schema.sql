@@ -355,6 +355,45 @@ create table recovery_code (
   constraint recovery_code_hash_check CHECK (hash ~ '^[0-9a-f]{64}$'::text)
 );
 
+-- E-mail addresses that a link has verified. Each signs its user in.
+create table email_address (
+  id text not null,
+  user_id text not null,
+  -- In lower case; an international domain in its ASCII form.
+  address text not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  PRIMARY KEY (id),
+  UNIQUE (address),
+  FOREIGN KEY (user_id) REFERENCES app_user(id),
+  constraint email_address_address_check CHECK (length(address) <= 254 AND address = lower(address) AND address ~ '^[!-?A-~]+@[0-9a-z.-]+$'::text),
+  constraint email_address_id_check CHECK (id ~ '^eml_[0-9A-Za-z_-]{1,64}$'::text)
+);
+CREATE INDEX email_address_by_user ON public.email_address USING btree (user_id, id);
+
+-- Links that were sent to an address. A link works once, and its row goes with its use.
+create table email_link (
+  -- HMAC-SHA-256 of the secret of the link, in hex.
+  hash text not null,
+  address text not null,
+  purpose text not null,
+  -- The user who adds the address. Null for a link that signs in.
+  user_id text,
+  -- HMAC-SHA-256 of the cookie of the browser that asked, in hex.
+  browser_hash text not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  PRIMARY KEY (hash),
+  FOREIGN KEY (user_id) REFERENCES app_user(id),
+  constraint email_link_address_check CHECK (length(address) <= 254),
+  constraint email_link_browser_hash_check CHECK (browser_hash ~ '^[0-9a-f]{64}$'::text),
+  constraint email_link_hash_check CHECK (hash ~ '^[0-9a-f]{64}$'::text),
+  constraint email_link_purpose_check CHECK (purpose = ANY (ARRAY['sign_in'::text, 'add'::text])),
+  constraint email_link_user CHECK ((purpose = 'add'::text) = (user_id IS NOT NULL))
+);
+CREATE INDEX email_link_by_address ON public.email_link USING btree (address, expires_at);
+CREATE INDEX email_link_by_age ON public.email_link USING btree (expires_at);
+
 -- The allow-list of hosts. Keys of sellers are sent to these hosts only.
 create table provider (
   id text not null,
@@ -1414,12 +1453,13 @@ create table webhook (
   former_until timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  -- The shape of the body: the event as JSON, or a text as Slack takes it.
+  -- The shape of the body: the event as JSON, a text as Slack takes it, or an e-mail to the address of a mailto: URL.
   format text not null default 'standard'::text,
   PRIMARY KEY (id),
   FOREIGN KEY (account) REFERENCES account(id),
+  constraint webhook_email CHECK ((format = 'email'::text) = (url ~~ 'mailto:%'::text)),
   constraint webhook_events_check CHECK (cardinality(events) > 0),
-  constraint webhook_format_check CHECK (format = ANY (ARRAY['standard'::text, 'slack'::text])),
+  constraint webhook_format_check CHECK (format = ANY (ARRAY['standard'::text, 'slack'::text, 'email'::text])),
   constraint webhook_former CHECK ((former_secret IS NULL) = (former_until IS NULL)),
   constraint webhook_id_check CHECK (id ~ '^whk_[0-9A-Za-z_-]{1,64}$'::text),
   constraint webhook_label_check CHECK (length(label) <= 200),
@@ -1427,6 +1467,17 @@ create table webhook (
   constraint webhook_url_check CHECK (length(url) <= 2048)
 );
 CREATE INDEX webhook_by_account ON public.webhook USING btree (account, id);
+
+-- Alerts by e-mail of an account on a UTC day, sent or above the limit.
+create table alert_mail_day (
+  account text not null,
+  day date not null,
+  alerts integer not null,
+  PRIMARY KEY (account, day),
+  FOREIGN KEY (account) REFERENCES account(id),
+  constraint alert_mail_day_alerts_check CHECK (alerts > 0)
+);
+CREATE INDEX alert_mail_day_by_age ON public.alert_mail_day USING btree (day);
 
 -- Alerts that were sent, so that each is sent once: of a key in a day or month, or of a balance until it has risen
 -- again.

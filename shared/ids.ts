@@ -33,6 +33,7 @@ const ID_PREFIXES = {
   drw: 'draw from the wallet of a buyer',
   prm: 'permit of a wallet',
   psk: 'passkey of a user',
+  eml: 'e-mail address of a user',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -60,6 +61,7 @@ export type DepositId = Id<'dep'>
 export type DrawId = Id<'drw'>
 export type PermitId = Id<'prm'>
 export type PasskeyId = Id<'psk'>
+export type EmailId = Id<'eml'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec): no letter that can be mistaken for a digit. */
 export const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -2,9 +2,24 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#shared/errors.ts'
 import { createJsonGauge } from '#shared/json-gauge.ts'
 
-/** Accepts JSON in UTF-8 and nothing else. An empty body counts as none. */
-export function acceptJsonOnly(server: FastifyInstance): void {
+/** A form of a mail program, `List-Unsubscribe=One-Click` (RFC 8058). */
+const FORM = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)(?:;|$)/i
+const MAX_FORM_BYTES = 1_024
+
+/**
+ * Accepts JSON in UTF-8 and nothing else. An empty body counts as none. On `formPath` a short form is taken, too, and
+ * not read.
+ */
+export function acceptJsonOnly(server: FastifyInstance, formPath: string): void {
   server.removeAllContentTypeParsers()
+  server.addContentTypeParser(
+    FORM,
+    { parseAs: 'buffer', bodyLimit: MAX_FORM_BYTES },
+    async ({ routeOptions }: FastifyRequest) => {
+      if (routeOptions.url !== formPath) throw new AppError('unsupported_media_type')
+      return undefined
+    },
+  )
   server.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },

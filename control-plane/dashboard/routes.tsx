@@ -144,6 +144,11 @@ const market = [
   }),
   createRoute({
     getParentRoute: rootRoute,
+    path: '/unsubscribe',
+    component: lazyScreen(() => import('./market/unsubscribe/page.tsx'), 'UnsubscribePage'),
+  }),
+  createRoute({
+    getParentRoute: rootRoute,
     path: '/start',
     component: lazyScreen(() => import('./market/start/page.tsx'), 'FirstStepsPage'),
   }),

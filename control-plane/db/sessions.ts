@@ -168,7 +168,7 @@ export async function deleteSignInCode(trx: Trx, hash: string, now: number): Pro
  */
 const NONCE_MARGIN_MS = HOUR
 
-/** Removes expired nonces, codes and sessions. Returns their number. `now` is Unix milliseconds. */
+/** Removes expired nonces, codes, links and sessions. Returns their number. `now` is Unix milliseconds. */
 export async function deleteExpiredSignIns(db: Database, now: number): Promise<number> {
   const at = new Date(now)
   const nonces = await db
@@ -176,6 +176,7 @@ export async function deleteExpiredSignIns(db: Database, now: number): Promise<n
     .where('expires_at', '<=', new Date(now - NONCE_MARGIN_MS))
     .executeTakeFirst()
   const codes = await db.deleteFrom('sign_in_code').where('expires_at', '<=', at).executeTakeFirst()
+  const links = await db.deleteFrom('email_link').where('expires_at', '<=', at).executeTakeFirst()
   const sessions = await db.deleteFrom('web_session').where('expires_at', '<=', at).executeTakeFirst()
-  return Number(nonces.numDeletedRows + codes.numDeletedRows + sessions.numDeletedRows)
+  return Number(nonces.numDeletedRows + codes.numDeletedRows + links.numDeletedRows + sessions.numDeletedRows)
 }

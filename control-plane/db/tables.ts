@@ -4,6 +4,7 @@ import { CATALOG_TABLES } from './tables/catalog.ts'
 import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import type { TablesOf } from './tables/column.ts'
 import { DEPOSIT_TABLES } from './tables/deposits.ts'
+import { EMAIL_TABLES } from './tables/emails.ts'
 import { KEY_TABLES } from './tables/keys.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 import { MARKET_TABLES } from './tables/market.ts'
@@ -25,6 +26,7 @@ export const TABLES = {
   ...ORGANIZATION_TABLES,
   ...KEY_TABLES,
   ...PASSKEY_TABLES,
+  ...EMAIL_TABLES,
   ...CATALOG_TABLES,
   ...OFFER_TABLES,
   ...LEDGER_TABLES,

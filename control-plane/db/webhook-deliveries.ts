@@ -3,8 +3,9 @@ import type { DeliveryId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
+import { oneOf } from './tables/column.ts'
 import type { DeliveryStatus } from './tables/webhooks.ts'
-import { WEBHOOK_TABLES } from './tables/webhooks.ts'
+import { WEBHOOK_FORMATS, WEBHOOK_TABLES } from './tables/webhooks.ts'
 
 /** A delivery as its owner sees it. */
 export type DeliveryRow = {
@@ -91,6 +92,7 @@ const SENDABLE_DELIVERY_ROW = {
   webhook: WEBHOOK_TABLES.webhook.id,
   account: WEBHOOK_TABLES.webhook.account,
   url: WEBHOOK_TABLES.webhook.url,
+  format: oneOf(WEBHOOK_FORMATS),
   isEnabled: WEBHOOK_TABLES.webhook.is_enabled,
   secret: WEBHOOK_TABLES.webhook.secret,
   formerSecret: WEBHOOK_TABLES.webhook.former_secret,
@@ -104,7 +106,7 @@ export async function findSendable(db: Database, id: string): Promise<SendableDe
     db,
     SENDABLE_DELIVERY_ROW,
     sql`select d.event, d.body, d.status, d.attempts, w.id as webhook,
-      w.account, w.url, w.is_enabled as "isEnabled", w.secret, w.former_secret as "formerSecret",
+      w.account, w.url, w.format, w.is_enabled as "isEnabled", w.secret, w.former_secret as "formerSecret",
       w.former_until as "formerUntil"
     from webhook_delivery d join webhook w on w.id = d.webhook_id where d.id = ${id}`,
   )

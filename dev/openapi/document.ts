@@ -32,7 +32,7 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Catalog', 'Models, providers and prices.'],
   ['Market', 'Public figures of the market.'],
   ['Calls', 'Look-ups of calls, and explanations of routes.'],
-  ['Sign-in', 'Sign in with a wallet or a passkey, for a key or in a browser.'],
+  ['Sign-in', 'Sign in with a wallet, a passkey or a link by e-mail, for a key or in a browser.'],
   ['Account', 'Balance, preferences and own providers of a buyer.'],
   ['Buyer keys', 'Keys for calls, with their limits.'],
   ['Usage', 'Usage, spend and savings.'],

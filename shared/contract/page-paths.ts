@@ -17,6 +17,7 @@ export const PAGE_SEGMENTS = [
   'start',
   'account',
   'join',
+  'unsubscribe',
   'terms',
   'privacy',
   'buyer',

@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import type { RestRow } from '#control-plane/api/rest/route.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { insertEmail } from '#control-plane/db/emails.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
+import type { UserId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
 import { submitText } from '#test/support/books/job-events.ts'
 import { eventText } from '#test/support/books/usage-events.ts'
 import { newAuthenticator } from '#test/support/doors/authenticator.ts'
@@ -55,6 +59,8 @@ async function make(path: string, body: object): Promise<string> {
   return WithId.parse(answer.body).id
 }
 
+const UserOf = z.object({ user: z.custom<UserId>((id) => typeof id === 'string' && isId('usr', id)) })
+
 /** Creates a passkey for the victim and returns its id. */
 async function makePasskey(): Promise<string> {
   const browser = newPasskeyBrowser(market, OUR_ORIGIN)
@@ -65,11 +71,20 @@ async function makePasskey(): Promise<string> {
   return WithId.parse((await browser.send('POST', '/v1/auth/passkeys', passkey)).body).id
 }
 
+/** Stores an address of the victim and returns its id. */
+async function makeEmail(): Promise<string> {
+  const user = UserOf.parse(await bodyAs(victim, '/v1/auth/session')).user
+  const email = { id: market.plane.ids.make('eml'), user, address: 'ada@victim.example', createdAt: 0 }
+  await transact(market.plane.db, (trx) => insertEmail(trx, email))
+  return email.id
+}
+
 beforeAll(async () => {
   market = await startMarket()
   victim = await resident()
   stranger = await resident()
   const passkey = await makePasskey()
+  const email = await makeEmail()
   const offer = await make('/v1/seller/offers', {
     model: 'gpt-test',
     api_key: 'sk-good-victim',
@@ -121,6 +136,7 @@ beforeAll(async () => {
     '/v1/buyer/jobs': { id: job },
     '/v1/invitations': { invitation },
     '/v1/auth/passkeys': { passkey },
+    '/v1/auth/emails': { email },
     '/v1/organizations': { organization, workspace, member: user, invitation, link, key: managementKey },
     '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
   }

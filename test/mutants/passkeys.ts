@@ -42,7 +42,7 @@ export const PASSKEY_MUTANTS: readonly Mutant[] = [
     'return numAffectedRows === 1n': 'return (numAffectedRows ?? 0n) >= 0n',
   }),
   mutant('the-last-way-in-goes', PASSKEYS_TEST, `${PASSKEYS}#removePasskey`, {
-    'held.length === 1 &&': 'held.length === 0 &&',
+    'await requireSomeWay(ctx, trx, user)': 'void requireSomeWay',
   }),
   mutant('a-removed-passkey-leaves-its-sessions', PASSKEYS_TEST, `${PASSKEYS}#removePasskey`, {
     'await deleteOtherSessions(trx, user, sessionId)': 'void sessionId',

@@ -9,6 +9,7 @@ type ServiceFacts = {
   readonly feeBps: number
   readonly supportEmail: string | null
   readonly explorerUrl: string | null
+  readonly sendsMail: boolean
 }
 
 const Service = builder.objectRef<ServiceFacts>('Service').implement({
@@ -30,6 +31,9 @@ const Service = builder.objectRef<ServiceFacts>('Service').implement({
     explorerUrl: t.exposeString('explorerUrl', {
       nullable: true,
       description: 'The public explorer of the chain: `/tx/` and a hash, `/address/` and an address. Null without one.',
+    }),
+    sendsMail: t.exposeBoolean('sendsMail', {
+      description: 'True where people sign in and get alerts by e-mail.',
     }),
     isDevelopment: t.exposeBoolean('isDevelopment', {
       description: 'True for a development market, which has a sample buyer and gives credit away.',
@@ -53,6 +57,7 @@ builder.queryFields((t) => ({
         feeBps,
         supportEmail,
         explorerUrl,
+        sendsMail: ctx.mail !== null,
       }
     },
   }),

@@ -1,3 +1,4 @@
+import { EmailSchema } from '#control-plane/services/sign-in/emails.ts'
 import { PasskeySchema, readWaysIn, WaysInSchema } from '#control-plane/services/sign-in/passkeys.ts'
 import {
   readChallenge,
@@ -24,9 +25,11 @@ const BrowserSession = objectOf('BrowserSession', SessionOwnerSchema, {
 
 const Passkey = objectOf('Passkey', PasskeySchema, { description: 'A passkey that signs the user in.' })
 
+const Email = objectOf('Email', EmailSchema, { description: 'A verified e-mail address that signs the user in.' })
+
 const WaysIn = objectOf('WaysIn', WaysInSchema, {
   description: 'The ways into the account that is signed in.',
-  types: { passkeys: Passkey },
+  types: { passkeys: Passkey, emails: Email },
 })
 
 const SignedMessage = inputOf('SignedMessage', signInForSellerKey.input)

@@ -23,7 +23,8 @@ import { costOfPage, readPage, toEdges } from './page.ts'
 const Format = builder.enumType('WebhookFormat', { values: WebhookViewSchema.shape.format.options })
 const Webhook = objectOf('Webhook', WebhookViewSchema, {
   types: { format: Format },
-  description: 'An address that receives events, such as a used-up cap. Instants are Unix milliseconds.',
+  description:
+    'A receiver of events, such as a used-up cap: a server, a Slack channel or an e-mail address. Instants are Unix milliseconds.',
 })
 
 const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').implement({

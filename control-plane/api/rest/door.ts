@@ -10,6 +10,7 @@ import { isLoopbackAddress } from '#shared/outbound-guard.ts'
 import { AUTH_ROWS } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import { BUYER_READ_ROWS } from './buyer-reads.ts'
+import { EMAIL_ROWS } from './emails.ts'
 import { EXPORT_ROWS } from './exports.ts'
 import { ORGANIZATION_ROWS } from './organizations.ts'
 import { PASSKEY_ROWS } from './passkeys.ts'
@@ -23,6 +24,7 @@ import { WEBHOOK_ROWS } from './webhooks.ts'
 export const ROWS: readonly RestRow[] = [
   ...AUTH_ROWS,
   ...PASSKEY_ROWS,
+  ...EMAIL_ROWS,
   ...ORGANIZATION_ROWS,
   ...SELLER_ROWS,
   ...RESOURCE_ROWS,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { endAlert } from '#control-plane/services/webhooks/alert-mail.ts'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
@@ -15,6 +16,8 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 const one = '/v1/buyer/webhooks/:id'
+/** The path that mail programs call with a form of theirs. */
+export const UNSUBSCRIBE_PATH = '/v1/buyer/unsubscribe/:webhook/:token'
 
 /** A webhook with its signing secret. Only the first answer has the secret. */
 const WITH_SECRET = writtenAs(
@@ -61,5 +64,13 @@ export const WEBHOOK_ROWS: readonly RestRow[] = [
     body: WITH_SECRET,
   }),
   restRow({ method: 'POST', path: `${one}/test`, tag: 'Webhooks', refusals: [403], envelope, operation: testWebhook }),
+  restRow({
+    method: 'POST',
+    path: UNSUBSCRIBE_PATH,
+    tag: 'Webhooks',
+    refusals: [404],
+    envelope,
+    operation: endAlert,
+  }),
   restRow({ method: 'GET', path: `${one}/deliveries`, tag: 'Webhooks', envelope, operation: listWebhookDeliveries }),
 ]

@@ -135,6 +135,11 @@ export function useSignIn() {
       await renew()
       return typeof next === 'string' ? next : ''
     },
+    /** Signs in with the code of a link by e-mail. Another browser than the one that asked has to confirm. */
+    withEmailCode: async (code: string, isConfirmed: boolean) => {
+      await call('POST', '/v1/auth/email-session', { code, is_confirmed: isConfirmed })
+      await renew()
+    },
     asSample: async () => {
       await call('POST', '/v1/auth/sample-session', {})
       await renew()

@@ -1,4 +1,17 @@
-import { bigint, boolean, id, integer, json, nullable, oneOf, text, texts, timestamp, withDefault } from './column.ts'
+import {
+  bigint,
+  boolean,
+  date,
+  id,
+  integer,
+  json,
+  nullable,
+  oneOf,
+  text,
+  texts,
+  timestamp,
+  withDefault,
+} from './column.ts'
 
 /** The events that a webhook may subscribe to. */
 export const WEBHOOK_EVENTS = [
@@ -16,8 +29,8 @@ export const WEBHOOK_EVENTS = [
 ] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
-/** The shapes of a body: the event as JSON, or a text as an incoming webhook of Slack takes it. */
-export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
+/** The shapes of a body: the event as JSON, a text as an incoming webhook of Slack takes it, or an e-mail. */
+export const WEBHOOK_FORMATS = ['standard', 'slack', 'email'] as const
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
@@ -41,6 +54,8 @@ export const WEBHOOK_TABLES = {
     updated_at: timestamp(),
     format: withDefault(oneOf(WEBHOOK_FORMATS)),
   },
+  /** Of `0222_email_alerts.sql`. */
+  alert_mail_day: { account: id('acc'), day: date(), alerts: integer() },
   webhook_alert: { webhook_id: id('whk'), subject: text(), mark: text(), at: timestamp() },
   webhook_delivery: {
     id: id('whd'),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listEmails } from '#control-plane/db/emails.ts'
 import {
   deleteOtherSessions,
   deletePasskey,
@@ -6,7 +7,6 @@ import {
   insertPasskey,
   listPasskeys,
 } from '#control-plane/db/passkeys.ts'
-import { findUser } from '#control-plane/db/users.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/input-fields.ts'
@@ -15,6 +15,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
+import { EmailSchema, MAX_EMAILS, viewEmail } from './emails.ts'
 import {
   Browser,
   challengeSubject,
@@ -25,6 +26,7 @@ import {
 } from './passkey-proof.ts'
 import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 import { CHALLENGE_MS, makeNonce } from './sealed-nonce.ts'
+import { requireSomeWay } from './some-way.ts'
 
 /** Most passkeys of one user. */
 const MAX_PASSKEYS = 10
@@ -119,7 +121,7 @@ export function taken(): AppError {
 export const removePasskey = defineOperation({
   name: 'passkey.remove',
   summary: 'Delete a passkey of the account',
-  about: 'Signs other browsers out. You cannot delete the last passkey of an account without a wallet.',
+  about: 'Signs other browsers out. You cannot delete the only way into the account.',
   access: 'session',
   input: z.strictObject({ passkey: oneLine(100) }),
   limit: 'write',
@@ -134,10 +136,8 @@ export const removePasskey = defineOperation({
         const held = await listPasskeys(trx, user, MAX_PASSKEYS)
         const found = held.find(({ id }) => id === passkey)
         if (found === undefined || !isId('psk', passkey)) throw new AppError('not_found')
-        if (held.length === 1 && (await findUser(trx, user))?.wallet === null) {
-          throw new AppError('conflict', { message: 'This is the only way into the account. Add another one first.' })
-        }
         await deletePasskey(trx, user, passkey)
+        await requireSomeWay(ctx, trx, user)
         await deleteOtherSessions(trx, user, sessionId)
         return viewPasskey(found)
       },
@@ -152,6 +152,7 @@ export const WaysInSchema = z
   .object({
     wallet: z.string().nullable(),
     passkeys: z.array(PasskeySchema).readonly(),
+    emails: z.array(EmailSchema).readonly(),
     recoveryCodeAt: UnixMs.nullable().describe('When the recovery code was made. Null without one.'),
   })
   .meta({ id: 'WaysIn', description: 'The ways into the account that is signed in.' })
@@ -161,18 +162,20 @@ export type WaysIn = z.infer<typeof WaysInSchema>
 export const readWaysIn = defineOperation({
   name: 'ways-in.read',
   summary: 'List the ways into the account',
-  about: 'The wallet, the passkeys, and whether there is a recovery code.',
+  about: 'The wallet, the passkeys, the e-mail addresses, and whether there is a recovery code.',
   access: 'session',
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
   output: WaysInSchema,
   run: async (ctx, { user, wallet }): Promise<WaysIn> => {
-    const [passkeys, code] = await Promise.all([
+    const [passkeys, emails, code] = await Promise.all([
       listPasskeys(ctx.db, user, MAX_PASSKEYS),
+      listEmails(ctx.db, user, MAX_EMAILS),
       findRecoveryCode(ctx.db, user),
     ])
-    return { wallet, passkeys: passkeys.map(viewPasskey), recoveryCodeAt: code?.getTime() ?? null }
+    const recoveryCodeAt = code?.getTime() ?? null
+    return { wallet, passkeys: passkeys.map(viewPasskey), emails: emails.map(viewEmail), recoveryCodeAt }
   },
 })
 

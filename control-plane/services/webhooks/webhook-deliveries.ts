@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { deleteAlertMailDays } from '#control-plane/db/alert-mail.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { hasWebhooks } from '#control-plane/db/open-work.ts'
 import { DELIVERY_STATUSES } from '#control-plane/db/tables/webhooks.ts'
@@ -19,9 +20,10 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize } from '#control-plane/services/input-fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, utcDay } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DeliveryId, WebhookId } from '#shared/ids.ts'
+import { sendAlertMail } from './alert-mail.ts'
 import { slackBodyOf } from './slack-body.ts'
 import { openWebhookSecret } from './webhook-secrets.ts'
 import { SIGNATURE_HEADER, signDelivery } from './webhook-signature.ts'
@@ -54,7 +56,7 @@ export function isAnybodyListening({ db }: Pick<Ctx, 'db'>): Promise<boolean> {
   return hasWebhooks(db)
 }
 
-type SendCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'sendWebhook' | 'log'>
+type SendCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'sendWebhook' | 'mail' | 'log'>
 
 /**
  * Tries a delivery once and stores the result. `retry` asks for another attempt; the last attempt never returns it.
@@ -71,14 +73,25 @@ export async function attemptDelivery(
     await noteAttempt(ctx.db, id, { status: 'failed', statusCode: null, error: 'switched off', at: ctx.clock.now() })
     return 'failed'
   }
-  const result = await send(ctx, id, sendable)
-  const status = result.status === 'failed' && !isLast ? 'pending' : result.status
+  const { isFinal, ...result } = sendable.format === 'email' ? await mail(ctx, sendable) : await send(ctx, id, sendable)
+  const isOver = isLast || isFinal
+  const status = result.status === 'failed' && !isOver ? 'pending' : result.status
   await noteAttempt(ctx.db, id, { ...result, status })
   if (result.status === 'delivered') return 'delivered'
-  return isLast ? 'failed' : 'retry'
+  return isOver ? 'failed' : 'retry'
 }
 
-async function send(ctx: SendCtx, id: DeliveryId, delivery: SendableDelivery): Promise<DeliveryResult> {
+/** A final result is not tried again. */
+type Attempt = DeliveryResult & { readonly isFinal: boolean }
+
+async function mail(ctx: SendCtx, delivery: SendableDelivery): Promise<Attempt> {
+  const answer = await sendAlertMail(ctx, delivery)
+  const at = ctx.clock.now()
+  if (answer.kind === 'sent') return { status: 'delivered', statusCode: null, error: null, at, isFinal: true }
+  return { status: 'failed', statusCode: null, error: answer.reason, at, isFinal: answer.kind === 'refused' }
+}
+
+async function send(ctx: SendCtx, id: DeliveryId, delivery: SendableDelivery): Promise<Attempt> {
   const at = ctx.clock.now()
   const owner = { id: delivery.webhook, account: delivery.account }
   const secrets = [openWebhookSecret(ctx, owner, delivery.secret)]
@@ -96,10 +109,11 @@ async function send(ctx: SendCtx, id: DeliveryId, delivery: SendableDelivery): P
     },
     body: delivery.body,
   })
-  if (answer.kind === 'unreachable') return { status: 'failed', statusCode: null, error: answer.reason, at }
+  if (answer.kind === 'unreachable')
+    return { status: 'failed', statusCode: null, error: answer.reason, at, isFinal: false }
   const isTaken = answer.status >= 200 && answer.status < 300
   const error = isTaken ? null : `answered ${answer.status}`
-  return { status: isTaken ? 'delivered' : 'failed', statusCode: answer.status, error, at }
+  return { status: isTaken ? 'delivered' : 'failed', statusCode: answer.status, error, at, isFinal: false }
 }
 
 /** A delivery for its owner. Instants are Unix milliseconds. `body` is the text that was signed and sent. */
@@ -178,9 +192,10 @@ export const testWebhook = defineOperation({
   },
 })
 
-/** Removes a batch of old deliveries and alert marks. Returns the number of rows. */
-export function purgeWebhookLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
-  return purgeDeliveries(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
+/** Removes a batch of old deliveries, alert marks and counts of e-mails. Returns the number of rows. */
+export async function purgeWebhookLog({ db, clock }: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
+  const before = clock.now() - KEPT_MS
+  return (await purgeDeliveries(db, before, PURGE_BATCH)) + (await deleteAlertMailDays(db, utcDay(before)))
 }
 
 /** Deliveries that were written and not tried yet, at most `limit`. */

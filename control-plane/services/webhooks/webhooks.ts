@@ -22,6 +22,7 @@ import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
 import { Secret } from '#shared/secret.ts'
 import { oneLine } from '#shared/texts.ts'
+import { requireOwnAddress } from './alert-mail.ts'
 import { sealWebhookSecret } from './webhook-secrets.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 
@@ -43,7 +44,9 @@ export const WebhookViewSchema = z
     enabled: z.boolean(),
     format: z
       .enum(WEBHOOK_FORMATS)
-      .describe('The shape of the body: the event in JSON, or a text for an incoming webhook of Slack.'),
+      .describe(
+        'The event in JSON, a text for an incoming webhook of Slack, or an e-mail to a verified address (`mailto:`).',
+      ),
     /** The end of the former secret's window; null when no former secret signs. */
     formerSecretUntil: z.number().nullable(),
     createdAt: z.number(),
@@ -80,8 +83,15 @@ export async function requireWebhook(db: Database | Trx, actor: BuyerActor, id: 
   return webhook
 }
 
-function requirePublicUrl(ctx: Pick<Ctx, 'settings'>, url: string): void {
-  if (checkPublicUrl(url, ctx.settings.outbound) !== undefined) return
+/** Returns the URL that events go to: of a public server, or of an address that the caller has verified. */
+async function requireTarget(
+  ctx: Pick<Ctx, 'settings' | 'mail'>,
+  db: Database | Trx,
+  actor: BuyerActor,
+  { url, format }: Pick<WebhookSettings, 'url' | 'format'>,
+): Promise<string> {
+  if (format === 'email') return requireOwnAddress(ctx, db, actor, url)
+  if (checkPublicUrl(url, ctx.settings.outbound) !== undefined) return url
   const message = 'A webhook has an https URL of a public host, without user, port or fragment.'
   throw new AppError('invalid_request', { message, param: 'url' })
 }
@@ -100,7 +110,8 @@ const Events = z
 export const createWebhook = defineOperation({
   name: 'webhook.create',
   summary: 'Create a webhook',
-  about: 'Only the first answer has the signing secret. Leave `events` blank for all.',
+  about:
+    'Only the first answer has the signing secret. Leave `events` blank for all. With the format `email`, the URL is `mailto:` and a verified address of your account; such an alert has no secret.',
   example: { url: 'https://hooks.example.com/market', events: ['balance.low'], lowBalanceUsd: 1 },
   access: 'buyer-account',
   input: z.strictObject({
@@ -116,11 +127,11 @@ export const createWebhook = defineOperation({
   output: WebhookWithSecretSchema,
   forReplay: withoutSecret,
   run: async (ctx, actor, input): Promise<WebhookWithSecret> => {
-    requirePublicUrl(ctx, input.url)
     const { account } = actor
+    const url = await requireTarget(ctx, ctx.db, actor, input)
     const owner = { id: ctx.ids.make('whk'), account }
     const secret = newWebhookSecret()
-    const { url, events, label = null, lowBalanceUsd: lowBalanceMicro = null, enabled: isEnabled, format } = input
+    const { events, label = null, lowBalanceUsd: lowBalanceMicro = null, enabled: isEnabled, format } = input
     const settings: WebhookSettings = { url, events, label, lowBalanceMicro, isEnabled, format }
     const row = await ctx.change(
       async (trx) => {
@@ -135,7 +146,7 @@ export const createWebhook = defineOperation({
       },
       (row) => ({ subject: owner.id, before: null, after: viewOf(row) }),
     )
-    return { ...viewOf(row), secret }
+    return { ...viewOf(row), secret: format === 'email' ? null : secret }
   },
 })
 
@@ -194,18 +205,23 @@ export const changeWebhook = defineOperation({
   idempotency: 'none',
   output: WebhookViewSchema,
   run: async (ctx, actor, input): Promise<WebhookView> => {
-    if (input.url !== undefined) requirePublicUrl(ctx, input.url)
     const change = await ctx.change(
       async (trx) => {
         await lockPolicy(trx, actor.account)
         const before = await requireWebhook(trx, actor, input.id)
+        const format = input.format ?? before.format
+        const isEnabled = input.enabled ?? before.isEnabled
+        const isMoved = input.url !== undefined || format !== before.format
+        // An address may have been removed meanwhile, so its alerts are switched on again only after a check.
+        const isChecked = isMoved || (format === 'email' && isEnabled)
+        const target = { url: input.url ?? before.url, format }
         const settings: WebhookSettings = {
-          url: input.url ?? before.url,
+          url: isChecked ? await requireTarget(ctx, trx, actor, target) : before.url,
           events: input.events ?? before.events,
           label: input.label === undefined ? before.label : input.label,
           lowBalanceMicro: input.lowBalanceUsd === undefined ? before.lowBalanceMicro : input.lowBalanceUsd,
-          isEnabled: input.enabled ?? before.isEnabled,
-          format: input.format ?? before.format,
+          isEnabled,
+          format,
         }
         await updateWebhook(trx, before.id, settings, ctx.clock.now())
         return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, input.id)) }
@@ -264,6 +280,9 @@ export const rotateWebhookSecret = defineOperation({
       async (trx) => {
         await lockPolicy(trx, actor.account)
         const before = await requireWebhook(trx, actor, id)
+        if (before.format === 'email') {
+          throw new AppError('conflict', { message: 'An alert by e-mail has no signing secret.' })
+        }
         const sealed = sealWebhookSecret(ctx, { id: before.id, account: actor.account }, secret)
         await replaceWebhookSecret(trx, before.id, { secret: sealed, formerUntil: at + windowSeconds * SECOND, at })
         return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, id)) }

@@ -45,6 +45,7 @@ export const SCREENS = [
   { name: 'docs-schema', side: 'nobody', path: '/docs/reference/schemas/BuyerKeyCreated' },
   { name: 'terms', side: 'nobody', path: '/terms' },
   { name: 'privacy', side: 'nobody', path: '/privacy' },
+  { name: 'unsubscribe', side: 'nobody', path: '/unsubscribe#alert=whk_1/token' },
   { name: 'fees', side: 'nobody', path: '/fees?list=2.500001&discount=15' },
   { name: 'sign-in', side: 'nobody', path: '/sign-in' },
   { name: 'join', side: 'nobody', path: '/join#an-invite-link' },

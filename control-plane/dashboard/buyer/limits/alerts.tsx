@@ -1,9 +1,11 @@
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageRemoveWebhookDocument, PageTestWebhookDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import { BuyerAccountDocument } from '#control-plane/dashboard/data/documents/buyer-account.ts'
 import type { BuyerWebhookQuery } from '#control-plane/dashboard/data/documents/buyer-webhook.ts'
 import { BuyerWebhookDocument } from '#control-plane/dashboard/data/documents/buyer-webhook.ts'
 import { money } from '#control-plane/dashboard/data/format.ts'
+import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
@@ -17,11 +19,14 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import type { Hook } from './edit-webhook.tsx'
-import { EditWebhook } from './edit-webhook.tsx'
+import { EditWebhook, targetOf } from './edit-webhook.tsx'
 
-type Opened = { readonly kind: 'edit' | 'deliveries' | 'remove'; readonly hook: Hook } | { readonly kind: 'new' }
+type Opened =
+  | { readonly kind: 'edit' | 'deliveries' | 'remove'; readonly hook: Hook }
+  | { readonly kind: 'new'; readonly isEmail: boolean }
 
-const nameOf = ({ label, url }: Hook) => label ?? url
+const nameOf = (hook: Hook) => hook.label ?? targetOf(hook)
+const FORMATS = { standard: 'JSON', slack: 'Slack', email: 'E-mail' } as const
 /** Micro-USD of a dollar. */
 const MICRO = 1e6
 
@@ -29,15 +34,21 @@ const MICRO = 1e6
 export function Alerts({ hooks, curl }: { readonly hooks: readonly Hook[]; readonly curl: string }) {
   const [opened, setOpened] = useState<Opened>()
   const [secret, setSecret] = useState<ShownSecret>()
+  const emails = useOwnEmails()
   const close = () => setOpened(undefined)
   return (
     <Card
       title="Alerts"
       about="Get notified before a budget runs out, when a balance is low, and when a job ends"
       actions={
-        <Button kind="primary" onClick={() => setOpened({ kind: 'new' })}>
-          New webhook
-        </Button>
+        <span className="actions">
+          {emails === undefined ? null : (
+            <Button onClick={() => setOpened({ kind: 'new', isEmail: true })}>New e-mail alert</Button>
+          )}
+          <Button kind="primary" onClick={() => setOpened({ kind: 'new', isEmail: false })}>
+            New webhook
+          </Button>
+        </span>
       }
       isFlush
     >
@@ -49,12 +60,30 @@ export function Alerts({ hooks, curl }: { readonly hooks: readonly Hook[]; reado
         curl={curl}
         empty={
           <Empty title="No alerts yet">
-            <p>Add a webhook for your own server or for a Slack channel.</p>
+            <p>
+              {emails === undefined
+                ? 'Add a webhook for your own server or for a Slack channel.'
+                : 'Add an e-mail alert, or a webhook for your own server or a Slack channel.'}
+            </p>
           </Empty>
         }
       />
-      {opened?.kind === 'new' ? <EditWebhook hook={undefined} onClose={close} onSecret={setSecret} /> : null}
-      {opened?.kind === 'edit' ? <EditWebhook hook={opened.hook} onClose={close} onSecret={setSecret} /> : null}
+      {opened?.kind === 'new' ? (
+        <EditWebhook
+          hook={undefined}
+          emails={opened.isEmail ? (emails ?? []) : undefined}
+          onClose={close}
+          onSecret={setSecret}
+        />
+      ) : null}
+      {opened?.kind === 'edit' ? (
+        <EditWebhook
+          hook={opened.hook}
+          emails={opened.hook.format === 'email' ? (emails ?? []) : undefined}
+          onClose={close}
+          onSecret={setSecret}
+        />
+      ) : null}
       {opened?.kind === 'deliveries' ? <Deliveries hook={opened.hook} onClose={close} /> : null}
       {opened?.kind === 'remove' ? <Remove hook={opened.hook} onClose={close} /> : null}
       {secret === undefined ? null : <SecretOnce shown={secret} onDone={() => setSecret(undefined)} />}
@@ -62,14 +91,22 @@ export function Alerts({ hooks, curl }: { readonly hooks: readonly Hook[]; reado
   )
 }
 
+/** The verified addresses of the reader. Undefined in a market without mail, and for a reader with a key. */
+function useOwnEmails(): readonly string[] | undefined {
+  const isOn = useViewer().kind === 'session'
+  const { data } = useScreen(BuyerAccountDocument, {}, { isOn })
+  if (!isOn || data?.service?.sendsMail !== true) return undefined
+  return data.waysIn?.emails.map(({ email }) => email) ?? []
+}
+
 function columnsOf(open: (opened: Opened) => void): readonly Column<Hook>[] {
   return [
     {
-      label: 'Webhook',
+      label: 'Alert',
       cell: (hook) => (
         <>
           {nameOf(hook)}
-          {hook.label === null ? null : <span className="sub mono">{hook.url}</span>}
+          {hook.label === null ? null : <span className="sub mono">{targetOf(hook)}</span>}
         </>
       ),
       text: ({ url }) => url,
@@ -81,7 +118,7 @@ function columnsOf(open: (opened: Opened) => void): readonly Column<Hook>[] {
     },
     {
       label: 'Format',
-      cell: ({ format }) => (format === 'slack' ? 'Slack' : 'JSON'),
+      cell: ({ format }) => FORMATS[format],
       text: ({ format }) => format,
     },
     { label: 'Events', cell: ({ events }) => <Tags names={events} />, text: ({ events }) => events.join(' ') },
@@ -127,7 +164,9 @@ const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
     cell: ({ status, statusCode, error }) => (
       <>
         <Badge tone={status === 'delivered' ? 'good' : status === 'failed' ? 'bad' : 'info'}>{status}</Badge>
-        <span className="sub">{error ?? (statusCode === null ? 'waiting' : `answered ${statusCode}`)}</span>
+        <span className="sub">
+          {error ?? (statusCode === null ? (status === 'delivered' ? 'sent' : 'waiting') : `answered ${statusCode}`)}
+        </span>
       </>
     ),
     text: ({ status }) => status,
@@ -144,7 +183,9 @@ function Deliveries({ hook, onClose }: HookProps) {
     onDone: ({ testWebhook: { status, statusCode, error } }) =>
       say(
         status === 'delivered'
-          ? `The test was delivered: ${statusCode}.`
+          ? hook.format === 'email'
+            ? 'The test is sent. Check your inbox.'
+            : `The test was delivered: ${statusCode}.`
           : `The test failed: ${error ?? statusCode ?? 'no answer'}.`,
       ),
   })
@@ -152,7 +193,7 @@ function Deliveries({ hook, onClose }: HookProps) {
     <Dialog dialog={{ isOpen: true, close: onClose }} title={`Deliveries to ${nameOf(hook)}`} place="right">
       <p>
         <Button kind="primary" disabled={test.isPending} onClick={() => test.mutate({ id: hook.id })}>
-          {test.isPending ? 'Sending …' : 'Send a test event'}
+          {test.isPending ? 'Sending …' : hook.format === 'email' ? 'Send test' : 'Send a test event'}
         </Button>
       </p>
       {test.error === null ? null : <ErrorNotice error={test.error} />}
@@ -166,7 +207,9 @@ function Deliveries({ hook, onClose }: HookProps) {
             curl={curlOf(BuyerWebhookDocument, variables, true)}
             empty={
               <Empty title="Nothing sent yet">
-                <p>Send a test event to see it arrive.</p>
+                <p>
+                  {hook.format === 'email' ? 'Send a test to see it arrive.' : 'Send a test event to see it arrive.'}
+                </p>
               </Empty>
             }
           />
@@ -181,13 +224,17 @@ function Remove({ hook, onClose }: HookProps) {
   const remove = useChange(PageRemoveWebhookDocument, {
     onDone: () => {
       onClose()
-      say('The webhook is deleted.')
+      say(hook.format === 'email' ? 'The alert is deleted.' : 'The webhook is deleted.')
     },
   })
   return (
     <Confirm
       title={`Delete ${nameOf(hook)}?`}
-      about="The webhook gets no more events. Its delivery log and signing secret are deleted."
+      about={
+        hook.format === 'email'
+          ? 'You get no more e-mails of this alert. Its delivery log is deleted.'
+          : 'The webhook gets no more events. Its delivery log and signing secret are deleted.'
+      }
       action="Delete"
       isDanger
       isBusy={remove.isPending}

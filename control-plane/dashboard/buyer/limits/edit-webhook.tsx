@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { PageCreateWebhookDocument, PageUpdateWebhookDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
@@ -7,7 +8,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Check, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
-import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
@@ -26,11 +27,18 @@ const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
   { name: 'payout.paid', label: 'A payout is paid' },
   { name: 'payout.returned', label: 'A payout was returned' },
 ]
+const MAILTO = 'mailto:'
+
+/** Where the events go: a URL, or an address. */
+export const targetOf = ({ url }: Pick<Hook, 'url'>) => (url.startsWith(MAILTO) ? url.slice(MAILTO.length) : url)
+
 const FIRST_EVENTS = ['key.cap_reached', 'balance.low']
 
 type Props = {
   /** Undefined for a new webhook. */
   readonly hook: Hook | undefined
+  /** The addresses to choose from, for an alert by e-mail; undefined for a webhook. */
+  readonly emails: readonly string[] | undefined
   readonly onClose: () => void
   readonly onSecret: (shown: ShownSecret) => void
 }
@@ -45,12 +53,12 @@ type Draft = {
 }
 
 /** Makes a webhook, or changes it. */
-export function EditWebhook({ hook, onClose, onSecret }: Props) {
+export function EditWebhook({ hook, emails, onClose, onSecret }: Props) {
   const [draft, setDraft] = useState<Draft>({
-    url: hook?.url ?? '',
+    url: hook?.url ?? (emails?.[0] === undefined ? '' : MAILTO + emails[0]),
     label: hook?.label ?? '',
     lowBalance: hook?.lowBalanceUsd == null ? '' : String(hook.lowBalanceUsd),
-    format: hook?.format ?? 'standard',
+    format: hook?.format ?? (emails === undefined ? 'standard' : 'email'),
     enabled: hook?.enabled ?? true,
     events: new Set(hook?.events ?? FIRST_EVENTS),
   })
@@ -59,41 +67,18 @@ export function EditWebhook({ hook, onClose, onSecret }: Props) {
     event.preventDefault()
     save(draft)
   }
+  const kind = emails === undefined ? 'webhook' : 'e-mail alert'
   return (
     <Dialog
       dialog={{ isOpen: true, close: onClose }}
-      title={hook === undefined ? 'New webhook' : `Edit ${hook.label ?? hook.url}`}
+      title={hook === undefined ? `New ${kind}` : `Edit ${hook.label ?? targetOf(hook)}`}
     >
       <form className="form" onSubmit={submit}>
-        <Input
-          label="URL"
-          hint="https, and reachable from the internet"
-          type="url"
-          required
-          value={draft.url}
-          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, url: value })}
-        />
-        <div className="form-row">
-          <Select
-            label="Format"
-            hint={draft.format === 'slack' ? 'For an incoming webhook of Slack' : 'Signed JSON for your own server'}
-            value={draft.format}
-            choices={[
-              { value: 'standard', label: 'JSON' },
-              { value: 'slack', label: 'Slack' },
-            ]}
-            onChange={({ currentTarget: { value } }) =>
-              setDraft({ ...draft, format: value === 'slack' ? 'slack' : 'standard' })
-            }
-          />
-          <Input
-            label="Name"
-            hint="Only you see it"
-            maxLength={200}
-            value={draft.label}
-            onChange={({ currentTarget: { value } }) => setDraft({ ...draft, label: value })}
-          />
-        </div>
+        {emails === undefined ? (
+          <WebhookTarget draft={draft} onChange={setDraft} />
+        ) : (
+          <EmailTarget emails={emails} draft={draft} onChange={setDraft} />
+        )}
         <Events chosen={draft.events} onChoose={(events) => setDraft({ ...draft, events })} />
         <Input
           label="Low balance, US dollars"
@@ -108,8 +93,12 @@ export function EditWebhook({ hook, onClose, onSecret }: Props) {
         {change.error === null ? null : <ErrorNotice error={change.error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={change.isPending || draft.events.size === 0}>
-            {hook === undefined ? 'Create webhook' : 'Save'}
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={change.isPending || draft.events.size === 0 || draft.url === ''}
+          >
+            {hook === undefined ? (emails === undefined ? 'Create webhook' : 'Create alert') : 'Save'}
           </Button>
         </div>
       </form>
@@ -117,13 +106,83 @@ export function EditWebhook({ hook, onClose, onSecret }: Props) {
   )
 }
 
+type TargetProps = { readonly draft: Draft; readonly onChange: (draft: Draft) => void }
+
+function WebhookTarget({ draft, onChange }: TargetProps) {
+  return (
+    <>
+      <Input
+        label="URL"
+        hint="https, and reachable from the internet"
+        type="url"
+        required
+        value={draft.url}
+        onChange={({ currentTarget: { value } }) => onChange({ ...draft, url: value })}
+      />
+      <div className="form-row">
+        <Select
+          label="Format"
+          hint={draft.format === 'slack' ? 'For an incoming webhook of Slack' : 'Signed JSON for your own server'}
+          value={draft.format}
+          choices={[
+            { value: 'standard', label: 'JSON' },
+            { value: 'slack', label: 'Slack' },
+          ]}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ ...draft, format: value === 'slack' ? 'slack' : 'standard' })
+          }
+        />
+        <Name draft={draft} onChange={onChange} />
+      </div>
+    </>
+  )
+}
+
+type EmailTargetProps = TargetProps & { readonly emails: readonly string[] }
+
+function EmailTarget({ emails, draft, onChange }: EmailTargetProps) {
+  const known = draft.url === '' ? [] : [targetOf(draft)]
+  const choices = [...new Set([...known, ...emails])].map((email) => ({ value: MAILTO + email, label: email }))
+  if (choices.length === 0) {
+    return (
+      <Notice>
+        Alerts go to verified addresses. <Link to="/account">Add an e-mail address to your account</Link>
+      </Notice>
+    )
+  }
+  return (
+    <div className="form-row">
+      <Select
+        label="Send to"
+        hint="A verified address of your account"
+        value={draft.url}
+        choices={choices}
+        onChange={({ currentTarget: { value } }) => onChange({ ...draft, url: value })}
+      />
+      <Name draft={draft} onChange={onChange} />
+    </div>
+  )
+}
+
+function Name({ draft, onChange }: TargetProps) {
+  return (
+    <Input
+      label="Name"
+      hint="Only you see it"
+      maxLength={200}
+      value={draft.label}
+      onChange={({ currentTarget: { value } }) => onChange({ ...draft, label: value })}
+    />
+  )
+}
+
 /** Stores what was typed. A new webhook has a signing secret, which is shown once. */
-function useSave({ hook, onClose, onSecret }: Props) {
+function useSave({ hook, onClose, onSecret }: Omit<Props, 'emails'>) {
   const say = useToast()
   const create = useChange(PageCreateWebhookDocument, {
     onDone: ({ createWebhook: { secret, webhook } }) => {
       onClose()
-      if (secret === null) return
+      if (secret === null) return say('The alert is created.')
       const about = 'Verify each delivery with it. A Slack webhook does not need it.'
       onSecret({ title: `Signing secret of ${webhook.label ?? webhook.url}`, secret, about })
     },
@@ -131,7 +190,7 @@ function useSave({ hook, onClose, onSecret }: Props) {
   const update = useChange(PageUpdateWebhookDocument, {
     onDone: () => {
       onClose()
-      say('The webhook is changed.')
+      say(hook?.format === 'email' ? 'The alert is changed.' : 'The webhook is changed.')
     },
   })
   const save = ({ url, label, lowBalance, format, enabled, events }: Draft) => {

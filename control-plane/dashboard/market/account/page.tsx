@@ -22,6 +22,7 @@ import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { Emails } from './emails.tsx'
 
 type Ways = NonNullable<BuyerAccountQuery['waysIn']>
 type Passkey = Ways['passkeys'][number]
@@ -39,7 +40,13 @@ function Account() {
   const query = useScreen(BuyerAccountDocument, {}, { isOn: !isOfKey })
   return (
     <Page title="Account" about="How you sign in, and how you get back in.">
-      {isOfKey ? <OfKey /> : <Loaded query={query}>{({ waysIn }) => waysIn && <WaysIn ways={waysIn} />}</Loaded>}
+      {isOfKey ? (
+        <OfKey />
+      ) : (
+        <Loaded query={query}>
+          {({ waysIn, service }) => waysIn && <WaysIn ways={waysIn} sendsMail={service?.sendsMail === true} />}
+        </Loaded>
+      )}
     </Page>
   )
 }
@@ -58,10 +65,13 @@ function OfKey() {
   )
 }
 
-function WaysIn({ ways }: { readonly ways: Ways }) {
+function WaysIn({ ways, sendsMail }: { readonly ways: Ways; readonly sendsMail: boolean }) {
+  const { passkeys, emails, wallet } = ways
+  const isOnly = wallet === null && passkeys.length + (sendsMail ? emails.length : 0) === 1
   return (
     <>
-      <Passkeys ways={ways} />
+      <Passkeys ways={ways} isOnly={isOnly} />
+      {sendsMail ? <Emails emails={emails} isOnly={isOnly} /> : null}
       <div className="grid two">
         <RecoveryCode madeAt={ways.recoveryCodeAt} />
         <WalletCard wallet={ways.wallet} />
@@ -76,7 +86,9 @@ function useWaysChange<Given, Result>(run: (given: Given) => Promise<Result>) {
   return useMutation({ mutationFn: run, onSuccess: () => cache.invalidateQueries() })
 }
 
-function Passkeys({ ways: { passkeys, wallet } }: { readonly ways: Ways }) {
+const ONLY = 'This passkey is the only way in. Add a second one, on your phone for example.'
+
+function Passkeys({ ways: { passkeys }, isOnly: isLast }: { readonly ways: Ways; readonly isOnly: boolean }) {
   const say = useToast()
   const [asked, setAsked] = useState<Passkey>()
   const add = useWaysChange(async () => {
@@ -89,7 +101,6 @@ function Passkeys({ ways: { passkeys, wallet } }: { readonly ways: Ways }) {
     setAsked(undefined)
     say('Passkey removed. Other browsers are signed out.')
   })
-  const isLast = passkeys.length === 1 && wallet === null
   const columns: readonly Column<Passkey>[] = [
     { label: 'Name', cell: ({ label }) => label, text: ({ label }) => label },
     {
@@ -124,7 +135,7 @@ function Passkeys({ ways: { passkeys, wallet } }: { readonly ways: Ways }) {
   return (
     <Card
       title="Passkeys"
-      about={isLast ? 'This passkey is the only way in. Add a second one, on your phone for example.' : undefined}
+      about={isLast && passkeys.length === 1 ? ONLY : undefined}
       isFlush
       actions={
         <Button kind="primary" disabled={add.isPending} onClick={() => add.mutate(undefined)}>
@@ -141,7 +152,7 @@ function Passkeys({ ways: { passkeys, wallet } }: { readonly ways: Ways }) {
         curl={curlOf(BuyerAccountDocument, {}, true)}
         empty={
           <Empty title="No passkeys">
-            <p>Add one to sign in without your wallet.</p>
+            <p>Add one to sign in with your fingerprint, face or screen lock.</p>
           </Empty>
         }
       />

@@ -18,7 +18,7 @@ const CHAPTERS = [
   {
     title: 'Your account',
     lines: [
-      'Wallet address or public key of a passkey. API keys are stored as hashes: nobody can read them back.',
+      'Wallet address, public key of a passkey or e-mail address. We send sign-in links and the alerts that you choose, nothing else. API keys are stored as hashes: nobody can read them back.',
       'Provider keys of sellers are encrypted, and are used for calls alone.',
     ],
   },
@@ -32,7 +32,7 @@ const CHAPTERS = [
   {
     title: 'This browser',
     lines: [
-      'One cookie keeps you signed in, and scripts cannot read it. Two more keep your theme and your time zone.',
+      'One cookie keeps you signed in, and one tells which browser asked for a sign-in; scripts cannot read them. Two more keep your theme and your time zone.',
       'No trackers, no third parties: this page loads nothing from any other host.',
     ],
   },

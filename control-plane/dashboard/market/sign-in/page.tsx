@@ -14,10 +14,16 @@ import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { EmailLink, WithEmail } from './with-email.tsx'
 import { WithPasskey } from './with-passkey.tsx'
 
 /** A code that was cut when it was copied is refused in words, too. */
 const CODE = /^#code=(.+)$/
+
+const ABOUT = {
+  withMail: 'New here? Create an account with a passkey or an e-mail link. It takes a few seconds.',
+  withoutMail: 'New here? Create an account with a passkey. It takes a few seconds.',
+} as const
 
 /** The first screen of each side. */
 const HOMES = {
@@ -81,7 +87,7 @@ export function SignInPage() {
     })
   const service = query.data?.service
   return (
-    <Page title="Sign in" about="New here? Create an account with a passkey. It takes a few seconds.">
+    <Page title="Sign in" about={ABOUT[service?.sendsMail === true ? 'withMail' : 'withoutMail']}>
       {fault === undefined ? null : <Notice tone="bad">{fault}</Notice>}
       {viewer.kind === 'nobody' ? null : <Notice tone="good">This browser is signed in: {viewer.kind}.</Notice>}
       {linkCode === undefined || viewer.kind === 'nobody' ? null : (
@@ -95,6 +101,7 @@ export function SignInPage() {
           </span>
         </Notice>
       )}
+      <EmailLink isBusy={isBusy} attempt={attempt} />
       <div className="grid two">
         <WithPasskey
           isBusy={isBusy}
@@ -103,6 +110,7 @@ export function SignInPage() {
           onUse={() => attempt(withPasskey)}
           onRecover={recover}
         />
+        {service?.sendsMail === true ? <WithEmail isBusy={isBusy} to={ownPath(to)} /> : null}
         <WithWallet
           isBusy={isBusy}
           onWallet={(wallet) => attempt(async () => withWallet(await signSignInMessage(wallet)))}

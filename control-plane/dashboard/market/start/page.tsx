@@ -210,7 +210,7 @@ function FirstCall({ url, model = 'gpt-5-mini', secret }: CallProps) {
 /** An account whose only way in is one passkey is lost with its device. */
 function WayBack({ waysIn }: Pick<BuyerStartQuery, 'waysIn'>) {
   if (waysIn === null || waysIn.wallet !== null || waysIn.recoveryCodeAt !== null) return null
-  if (waysIn.passkeys.length > 1) return null
+  if (waysIn.passkeys.length > 1 || waysIn.emails.length > 0) return null
   return (
     <Notice>
       <span>Losing this device would lock you out. Create a recovery code or add a second passkey.</span>{' '}

@@ -104,7 +104,7 @@ describe('an alert by e-mail', () => {
     expect((await market.rest('POST', path)).status).toBe(200)
     expect((await fetch(`${market.url}/v1/buyer/webhooks`, { ...form, body: 'a=b' })).status).toBe(415)
     // The link of the text leads to the page, where a click ends the alert: scanners open links.
-    expect(text).toContain(`${market.plane.settings.baseUrl}/unsubscribe#alert=${path.split('/').slice(-2).join('/')}`)
+    expect(text).toContain(`${PAGE}/unsubscribe#alert=${path.split('/').slice(-2).join('/')}`)
   })
 
   it('goes to nobody who has not verified the address', async () => {

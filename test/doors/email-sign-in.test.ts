@@ -194,7 +194,7 @@ describe('a link by e-mail', () => {
     })
     expect(answer.status).toBe(202)
     const { url } = await linkTo(address)
-    expect(url.origin).toBe(market.plane.settings.baseUrl)
+    expect(url.origin).toBe(PAGE)
     expect(url.pathname).toBe('/sign-in')
     expect(url.searchParams.get('to')).toBe('/buyer/keys?sort=name')
   })
@@ -248,7 +248,7 @@ describe('a link by e-mail', () => {
     const address = newAddress()
     const code = await codeTo(newBrowser(), address)
     const headers = headersOf(await server.mailTo(address))
-    expect(headers.get('subject')).toBe('Sign in to 127.0.0.1:8402')
+    expect(headers.get('subject')).toBe('Sign in to localhost:8402')
     expect([...headers.values()].join('\n')).not.toContain(code)
   })
 

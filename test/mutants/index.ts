@@ -3,6 +3,7 @@ import { AZURE_MUTANTS } from './azure.ts'
 import { BEDROCK_MUTANTS } from './bedrock.ts'
 import { BILL_MUTANTS } from './bills.ts'
 import { CALL_MUTANTS } from './calls.ts'
+import { EMAIL_MUTANTS } from './emails.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
 import { INVITE_LINK_MUTANTS } from './invite-links.ts'
 import { JOB_MUTANTS } from './jobs.ts'
@@ -44,6 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...REFUSAL_MUTANTS,
   ...PASSKEY_MUTANTS,
   ...SALES_MUTANTS,
+  ...EMAIL_MUTANTS,
   ...SUPPORT_MUTANTS,
   ...KEY_MUTANTS,
   ...INVITE_LINK_MUTANTS,

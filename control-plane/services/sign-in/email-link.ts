@@ -11,6 +11,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MailParts } from '#control-plane/ports/mail/mail-sender.ts'
 import { EmailAddress } from '#control-plane/services/mail/email-address.ts'
 import { writeMail } from '#control-plane/services/mail/mail-template.ts'
+import { pageOriginOf } from '#control-plane/services/mail/page-origin.ts'
 import { addAddressWords, signInWords } from '#control-plane/services/mail/sign-in-texts.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
@@ -68,7 +69,7 @@ export const createEmailLink = defineOperation({
     const code = newSignInSecret()
     const createdAt = ctx.clock.now()
     const expiresAt = createdAt + LINK_MINUTES * MINUTE
-    const { sessionSecret, baseUrl } = ctx.settings
+    const { sessionSecret } = ctx.settings
     const hash = hashLinkCode(code.reveal(), sessionSecret)
     const link = {
       hash,
@@ -84,7 +85,7 @@ export const createEmailLink = defineOperation({
       if ((await countEmailLinks(trx, address, createdAt)) >= MAX_LINKS) throw tooMany()
       await insertEmailLink(trx, link)
     })
-    const page = new URL(purpose === 'add' ? '/account' : '/sign-in', baseUrl)
+    const page = new URL(purpose === 'add' ? '/account' : '/sign-in', pageOriginOf(ctx.settings))
     if (to !== undefined && purpose === 'sign_in') page.searchParams.set('to', to)
     page.hash = `email=${code.reveal()}`
     const words = purpose === 'add' ? addAddressWords : signInWords

@@ -10,6 +10,7 @@ import type { MailAnswer } from '#control-plane/ports/mail/mail-sender.ts'
 import { alertWords } from '#control-plane/services/mail/alert-texts.ts'
 import { normalizeEmail } from '#control-plane/services/mail/email-address.ts'
 import { writeMail } from '#control-plane/services/mail/mail-template.ts'
+import { pageOriginOf } from '#control-plane/services/mail/page-origin.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, WebhookId } from '#shared/ids.ts'
@@ -74,11 +75,11 @@ export async function sendAlertMail(ctx: SendCtx, alert: AlertMail): Promise<Mai
   if (notes === undefined) return OVER_LIMIT
   const { webhook, url, event, body } = alert
   const end = `${webhook}/${tokenOf(settings.linkSecret, webhook, url)}`
-  const page = new URL('/unsubscribe', settings.baseUrl)
+  const page = new URL('/unsubscribe', pageOriginOf(settings))
   page.hash = `alert=${end}`
   const words = alertWords(event, Body.parse(JSON.parse(body)).data, {
     host: page.host,
-    alertsUrl: new URL('/buyer/limits', settings.baseUrl).href,
+    alertsUrl: new URL('/buyer/limits', page).href,
     unsubscribeUrl: page.href,
     notes,
   })

@@ -4,7 +4,7 @@ export type Mail = {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** Takes a POST without a body of ours and stops such mails (RFC 8058). Absent for a mail that its reader asked for. */
+  /** Takes a POST and stops such mails (RFC 8058). Absent for a mail that its reader asked for. */
   readonly unsubscribeUrl?: string | undefined
 }
 
@@ -22,6 +22,6 @@ export type MailSender = (mail: Mail) => Promise<MailAnswer>
 /** Mail of a market that has a mail server. */
 export type MailParts = {
   readonly send: MailSender
-  /** Queues a mail, which is dropped when it was not sent by `until` (Unix milliseconds). Throws while Redis is away. */
+  /** Queues a mail, which is dropped when it was not sent by `until` (Unix ms). Throws while Redis is away. */
   readonly post: (mail: Mail, until: number) => Promise<void>
 }

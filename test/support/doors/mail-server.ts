@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { domainToASCII } from 'node:url'
 import { SMTPServer } from 'smtp-server'
 import { until } from '#test/support/run/until.ts'
 
@@ -39,7 +40,7 @@ export async function startMailServer() {
         const raw = Buffer.concat(parts).toString('utf8')
         mails.push({
           from: mailFrom === false || mailFrom === null ? '' : mailFrom.address,
-          to: rcptTo.map(({ address }) => address),
+          to: rcptTo.map(({ address }) => inAscii(address)),
           raw,
         })
         callback()
@@ -72,6 +73,12 @@ export async function startMailServer() {
       }),
   }
 }
+/** The server decodes an international domain, which came in ASCII. */
+function inAscii(address: string): string {
+  const at = address.lastIndexOf('@')
+  return `${address.slice(0, at)}@${domainToASCII(address.slice(at + 1))}`
+}
+
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>
 
 /** The headers of a mail, unfolded, by name in lower case. */

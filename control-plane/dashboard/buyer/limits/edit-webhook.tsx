@@ -15,7 +15,7 @@ export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 
 /** The events in the words of the page. The body has their names. */
 const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
-  { name: 'key.cap_reached', label: 'A key has used 80% or 100% of a cap' },
+  { name: 'key.cap_reached', label: 'A key has used 50%, 80% or 100% of a cap' },
   { name: 'balance.low', label: 'The balance is low' },
   { name: 'deposit.credited', label: 'A deposit is credited' },
   { name: 'deposit.waiting', label: 'A deposit is waiting' },

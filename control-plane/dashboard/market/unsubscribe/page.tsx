@@ -27,7 +27,7 @@ export function UnsubscribePage() {
             <Notice tone="good">You are unsubscribed. Switch the alert on again under Limits and alerts.</Notice>
           ) : (
             <>
-              <p>You get no more e-mails of this alert. Other alerts stay on.</p>
+              <p>We stop the e-mails of this alert. Your other alerts stay on.</p>
               {end.error === null ? null : <Notice tone="bad">{end.error.message}</Notice>}
               <div>
                 <Button kind="primary" disabled={end.isPending} onClick={() => end.mutate(alert)}>

@@ -138,6 +138,7 @@ beforeAll(async () => {
     '/v1/auth/passkeys': { passkey },
     '/v1/auth/emails': { email },
     '/v1/organizations': { organization, workspace, member: user, invitation, link, key: managementKey },
+    '/v1/buyer/unsubscribe': { webhook, token: 'x'.repeat(43) },
     '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
   }
   const wallet = victim.wallet.address.toLowerCase()

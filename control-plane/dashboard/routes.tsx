@@ -224,6 +224,7 @@ const buyer = [
         figure: oneOf(search, 'figure', FIGURES),
         sum: oneOf(search, 'sum', ['yes']),
         hours: oneOf(search, 'hours', ['yes']),
+        compare: oneOf(search, 'compare', ['yes']),
         model: textOf(search, 'model'),
         provider: textOf(search, 'provider'),
       }),

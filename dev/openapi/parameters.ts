@@ -67,6 +67,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   served_by: 'Only calls that this kind of key served.',
   since: 'The first instant that counts: Unix milliseconds, an ISO date or an ISO time.',
   sort: 'The order of the list: the largest values first, but the lowest latencies first.',
+  is_period_before: '`true` sums the period of the same length just before.',
   is_reversed: '`true` reverses the order.',
   window: 'The time that the figures are of: `24h` or `7d`, by whole hours.',
   sort_order: 'The order of the list, by time.',

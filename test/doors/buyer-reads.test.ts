@@ -147,6 +147,33 @@ describe('usage', () => {
     expect((await buckets('interval=hour&period=24h')).length).toBeGreaterThan(0)
   })
 
+  it('has the sums of the period just before, with the same filters, and none of them twice', async () => {
+    const sum = async (query: string) => {
+      const { body, status } = await get(`/usage/buckets?${query}`)
+      expect(status).toBe(200)
+      const { buckets } = z
+        .object({ buckets: z.array(z.object({ requests: z.number(), buyer_cost_micro: z.number() }).loose()) })
+        .parse(body)
+      return [
+        buckets.reduce((total, { requests }) => total + requests, 0),
+        buckets.reduce((total, { buyer_cost_micro: cost }) => total + cost, 0),
+      ]
+    }
+    expect(await sum('period=24h&is_period_before=true')).toEqual([0, 0])
+    expect(await sum('period=30d&is_period_before=true')).toEqual([1, 100])
+    expect(await sum('period=30d&is_period_before=true&model=gpt-test')).toEqual([0, 0])
+    expect(await sum('period=30d&is_period_before=true&group_by=model')).toEqual([1, 100])
+    const at = Date.now()
+    const days = `from=${at - DAY}&to=${at + HOUR}`
+    const length = DAY + HOUR
+    expect(await sum(`${days}&is_period_before=true`)).toEqual(await sum(`from=${at - DAY - length}&to=${at - DAY}`))
+    expect(await sum(`from=${at - DAY - HOUR}&to=${at - HOUR / 2}&is_period_before=true`)).toEqual([2, 3_000])
+    for (const query of ['period=lifetime', 'from=1', `from=5&to=${at}`]) {
+      const refused = await get(`/usage/buckets?interval=month&${query}&is_period_before=true`)
+      expect([query, codeOf(refused)]).toEqual([query, 'invalid_request'])
+    }
+  })
+
   it("is the same at all three doors, and shows nobody another buyer's calls", async () => {
     const rest = await page('/usage?max_items=3')
     const graph = await market.graphql(

@@ -336,6 +336,13 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   await models.getByRole('button', { name: 'Model' }).click()
   await first.filter({ hasText: MODEL }).waitFor()
   expect(await models.locator('th[aria-sort="descending"]').textContent()).toBe('Model')
+  // Every sum has the period before beside it, and a switch in the address draws that period.
+  await page.locator('.stat', { hasText: 'Calls' }).getByText('none in the period before · 0 before').first().waitFor()
+  await page.getByLabel('Period before').check()
+  await page.waitForURL(/compare=yes/)
+  await page.reload()
+  await page.getByRole('button', { name: 'Period before', pressed: true }).waitFor()
+  await models.getByRole('row', { name: new RegExp(`${MODEL}.*none in the period before`) }).waitFor()
   expect(complaints).toEqual([])
   await context.close()
 })

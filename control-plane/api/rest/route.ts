@@ -130,6 +130,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
   const { summary, about, example } = operation
   const isJson = spec.answer === undefined && status !== 204
   const body = bodyOf(operation.input)
+  const flags = method === 'GET' ? flagsOf(operation.input) : NO_FLAGS
   return {
     method,
     path,
@@ -150,7 +151,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     isPublic: operation.access === 'public',
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
-      const fields = toCamelFields(given)
+      const fields = readFlags(toCamelFields(given), flags)
       const bound = body.isOfBrowser ? boundTo(request, fields) : {}
       const input = isRecord(fields)
         ? { ...fields, ...readList(fields, spec.list), ...request.params, ...bound }
@@ -187,6 +188,28 @@ function boundTo({ browser }: RestRequest, fields: unknown): { readonly browser:
 function readList(fields: object, name: string | undefined): Record<string, unknown> {
   const items: unknown = name === undefined ? undefined : Object.entries(fields).find(([key]) => key === name)?.[1]
   return name !== undefined && Array.isArray(items) ? { [name]: items.map(toCamelFields) } : {}
+}
+
+const NO_FLAGS: ReadonlySet<string> = new Set()
+
+/** The members of an input that are true or false. A query writes them as words. */
+function flagsOf(input: z.ZodType): ReadonlySet<string> {
+  if (!(input instanceof z.ZodObject)) return NO_FLAGS
+  const members: readonly (readonly [string, unknown])[] = Object.entries(input.shape)
+  return new Set(members.filter(([, member]) => isFlag(member)).map(([name]) => name))
+}
+
+function isFlag(member: unknown): boolean {
+  if (member instanceof z.ZodDefault || member instanceof z.ZodOptional) return isFlag(member.unwrap())
+  return member instanceof z.ZodBoolean
+}
+
+/** The words true and false as booleans. The operation refuses any other text. */
+function readFlags(fields: unknown, flags: ReadonlySet<string>): unknown {
+  if (flags.size === 0 || !isRecord(fields)) return fields
+  const read = (name: string, value: unknown) =>
+    flags.has(name) && (value === 'true' || value === 'false') ? value === 'true' : value
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, read(name, value)]))
 }
 
 function readNumbers(query: RestRequest['query'], numbers: readonly string[]): Record<string, unknown> {

@@ -13,6 +13,8 @@ export type Series = {
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
   /** True for a series of failures, which is red in every chart. */
   readonly tone?: 'bad'
+  /** True for the period before, at the times of this one: a pale line, which no bar is stacked on. */
+  readonly isFormer?: boolean
 }
 
 /** A series with its colour, which it keeps while others are hidden. */
@@ -49,7 +51,8 @@ export function TimeChart(props: Props) {
   const { times, format, formatTime, zone } = props
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [lit, setLit] = useState<string>()
-  const all = props.series.slice(0, MAX_SERIES)
+  const former = props.series.filter((one) => !isStacked(one))
+  const all = [...props.series.filter(isStacked).slice(0, MAX_SERIES), ...former]
   const isShown = ({ name }: Series) => !hidden.has(name)
   // A chart whose series are all hidden shows all of them.
   const series: readonly DrawnSeries[] = all
@@ -100,7 +103,8 @@ export function TimeChart(props: Props) {
   )
 }
 
-function colorOf({ tone }: Series, place: number): string {
+function colorOf({ tone, isFormer }: Series, place: number): string {
+  if (isFormer === true) return 'c-former'
   return tone === undefined ? `c${place + 1}` : `c-${tone}`
 }
 
@@ -180,16 +184,15 @@ function Plot(props: PlotProps) {
           </text>
         )
       })}
-      {kind === 'bars' ? (
-        <Bars series={series} x={x} y={y} width={inset * 2} />
-      ) : (
-        series.map(({ name, values, band, color, isDim }) => (
+      {kind === 'bars' ? <Bars series={series.filter(isStacked)} x={x} y={y} width={inset * 2} /> : null}
+      {series
+        .filter((one) => kind === 'lines' || !isStacked(one))
+        .map(({ name, values, band, color, isDim }) => (
           <g key={name} className={isDim ? `${color} dim` : color}>
             {band === undefined ? null : <path d={bandPath(band, x, y)} fill="var(--series)" opacity={0.16} />}
             <Line values={values} x={x} y={y} />
           </g>
-        ))
-      )}
+        ))}
       {at === undefined ? null : (
         <line className="cursor" x1={x(at)} x2={x(at)} y1={PAD.top} y2={height - PAD.bottom} />
       )}
@@ -226,13 +229,18 @@ function Marks({ marks, times, x, inset, height }: MarksProps) {
   })
 }
 
+function isStacked({ isFormer }: Series): boolean {
+  return isFormer !== true
+}
+
 /** The highest point: of bars that of their sums. */
 function highestOf(series: readonly Series[], kind: 'lines' | 'bars'): number {
   if (kind === 'bars') {
     const sums: number[] = []
-    for (const { values } of series)
+    for (const { values } of series.filter(isStacked))
       for (const [at, value] of values.entries()) sums[at] = (sums[at] ?? 0) + (value ?? 0)
-    return Math.max(...sums, 0)
+    const lines = series.filter((one) => !isStacked(one))
+    return Math.max(...sums, highestOf(lines, 'lines'))
   }
   const knownValues = series.flatMap(({ values, band = [] }) => [
     ...values.filter((value): value is number => value !== null),

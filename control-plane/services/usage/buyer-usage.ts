@@ -19,7 +19,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { oneLine } from '#shared/texts.ts'
-import { readWindow, WindowFields } from './usage-window.ts'
+import { readWindow, WindowFields, windowBefore } from './usage-window.ts'
 
 const Name = oneLine(200).min(1)
 
@@ -198,18 +198,21 @@ const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
 export const listUsageBuckets = defineOperation({
   name: 'usage.buckets',
   summary: 'Get sums of usage over time',
-  about: 'One bucket for each interval. Group by model, key, provider or endpoint.',
+  about:
+    'One bucket for each interval. Group by model, key, provider or endpoint. With is_period_before, the sums are those of the period of the same length just before, for a comparison.',
   example: { period: '7d', interval: 'day', groupBy: 'model' },
   access: 'buyer',
   input: Filter.extend({
     interval: z.enum(USAGE_INTERVALS).default('day'),
     groupBy: z.enum(['model', 'key', 'provider', 'endpoint']).optional(),
+    isPeriodBefore: z.boolean().default(false),
   }),
   limit: 'read',
   idempotency: 'none',
   output: UsageBucketsSchema,
-  run: async (ctx, actor, { interval, groupBy, ...input }): Promise<UsageBuckets> => {
-    const filter = await readUsageFilter(ctx, actor.account, input)
+  run: async (ctx, actor, { interval, groupBy, isPeriodBefore, ...input }): Promise<UsageBuckets> => {
+    const present = await readUsageFilter(ctx, actor.account, input)
+    const filter = isPeriodBefore ? { ...present, ...windowBefore(present) } : present
     if (filter.to - filter.from > MAX_WINDOW_MS[interval]) {
       const days = MAX_WINDOW_MS[interval] / DAY
       throw new AppError('invalid_request', { message: `By ${interval}, a window is at most ${days} days.` })

@@ -41,6 +41,16 @@ export function readWindow(
   return { from: sinceOf(input.period ?? otherwise, now), to: now + NEXT_MS }
 }
 
+/** The window of the same length that ends where another one begins. Throws `invalid_request` where no time is before. */
+export function windowBefore({ from, to }: Window): Window {
+  const length = to - from
+  if (from - length >= 0) return { from: from - length, to: from }
+  throw new AppError('invalid_request', {
+    message: 'No period of this length is before this one. Send a later from, or a shorter period.',
+    param: 'isPeriodBefore',
+  })
+}
+
 function sinceOf(period: Period, now: number): number {
   const span = PERIODS[period]
   return span === null ? 0 : Math.max(0, now - span)

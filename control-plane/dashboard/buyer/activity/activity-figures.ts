@@ -60,13 +60,42 @@ export function seriesOf(
   return [...namedGroups, ...(ranked.length > MAX_GROUPS ? [rest] : [])].map(({ name, holds }) => {
     const sums = new Map<number, number>()
     for (const bucket of buckets.filter(holds)) sums.set(bucket.bucket, (sums.get(bucket.bucket) ?? 0) + read(bucket))
-    let before = 0
-    const values = times.map((time) => {
-      const value = sums.get(time) ?? 0
-      before += value
-      return isCumulative ? before : value
-    })
-    return { name, values }
+    return { name, values: valuesAt(times, sums, isCumulative) }
+  })
+}
+
+/** The name of the line of the period before. */
+const FORMER = 'Period before'
+
+/**
+ * The sums of the period before at the times of this one, all groups together. `lengthMs` is the time between the
+ * two.
+ */
+export function formerSeriesOf(
+  buckets: readonly Bucket[],
+  times: readonly number[],
+  { figure, isCumulative, lengthMs }: Omit<FigureChoice, 'nameOf'> & { readonly lengthMs: number },
+): Series {
+  const { read } = FIGURES[figure]
+  const sums = new Map<number, number>()
+  for (const bucket of buckets) {
+    const at = bucket.bucket + lengthMs
+    sums.set(at, (sums.get(at) ?? 0) + read(bucket))
+  }
+  return { name: FORMER, isFormer: true, values: valuesAt(times, sums, isCumulative) }
+}
+
+/** The sum at each time, or of all times up to each. */
+function valuesAt(
+  times: readonly number[],
+  sums: ReadonlyMap<number, number>,
+  isCumulative: boolean,
+): readonly number[] {
+  let before = 0
+  return times.map((time) => {
+    const value = sums.get(time) ?? 0
+    before += value
+    return isCumulative ? before : value
   })
 }
 
@@ -80,21 +109,41 @@ export type GroupSum = {
   readonly output: number
 }
 
-/** The sums of each group, the most expensive first. */
-export function sumsOf(buckets: readonly Bucket[]): readonly GroupSum[] {
+/** A group without a call. */
+export function noSum(group: string): GroupSum {
+  return { group, calls: 0, failed: 0, spent: 0, saved: 0, input: 0, output: 0 }
+}
+
+function withBucket(sum: GroupSum, bucket: Bucket): GroupSum {
+  return {
+    group: sum.group,
+    calls: sum.calls + bucket.requests,
+    failed: sum.failed + bucket.failedRequests,
+    spent: sum.spent + bucket.buyerCostMicro,
+    saved: sum.saved + savedOf(bucket),
+    input: sum.input + bucket.inputTokens,
+    output: sum.output + bucket.outputTokens,
+  }
+}
+
+/** The sum of all groups. */
+export function totalOf(buckets: readonly Bucket[]): GroupSum {
+  return buckets.reduce(withBucket, noSum(''))
+}
+
+/** The sums of each group by its name. */
+export function sumByGroup(buckets: readonly Bucket[]): ReadonlyMap<string, GroupSum> {
   const sums = new Map<string, GroupSum>()
   for (const bucket of buckets) {
     const group = bucket.group ?? ''
-    const now = sums.get(group)
-    sums.set(group, {
-      group,
-      calls: (now?.calls ?? 0) + bucket.requests,
-      failed: (now?.failed ?? 0) + bucket.failedRequests,
-      spent: (now?.spent ?? 0) + bucket.buyerCostMicro,
-      saved: (now?.saved ?? 0) + savedOf(bucket),
-      input: (now?.input ?? 0) + bucket.inputTokens,
-      output: (now?.output ?? 0) + bucket.outputTokens,
-    })
+    sums.set(group, withBucket(sums.get(group) ?? noSum(group), bucket))
   }
-  return [...sums.values()].sort((a, b) => b.spent - a.spent || b.calls - a.calls)
+  return sums
+}
+
+/** The sums of each group, the highest spending first. Groups of the period before alone have no calls. */
+export function sumsOf(buckets: readonly Bucket[], before: Iterable<string> = []): readonly GroupSum[] {
+  const sums = sumByGroup(buckets)
+  const gone = [...before].filter((group) => !sums.has(group)).map(noSum)
+  return [...sums.values(), ...gone].sort((a, b) => b.spent - a.spent || b.calls - a.calls)
 }

@@ -1,3 +1,4 @@
+import type { RegisteredRouter } from '@tanstack/react-router'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
@@ -14,16 +15,17 @@ import { compact, day, hour } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Change } from '#control-plane/dashboard/ui/change.tsx'
 import { Combobox } from '#control-plane/dashboard/ui/combobox.tsx'
 import { Check, Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Money } from '#control-plane/dashboard/ui/marks.tsx'
-import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Amount, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { FigureName, GroupSum } from './activity-figures.ts'
-import { FIGURES, seriesOf, sumsOf, timesOf } from './activity-figures.ts'
+import { FIGURES, formerSeriesOf, noSum, seriesOf, sumByGroup, sumsOf, timesOf, totalOf } from './activity-figures.ts'
 
 const REFRESH_MS = 30_000
 const MINUTE_MS = 60_000
@@ -52,60 +54,22 @@ function isFigure(name: string): name is FigureName {
 function Activity() {
   const search = useSearch({ from: '/buyer/activity' })
   const navigate = useNavigate({ from: '/buyer/activity' })
-  const { group = 'model', figure = 'spent', sum, hours, model, provider } = search
+  const { group = 'model', figure = 'spent', sum, hours, compare, model, provider } = search
   const time = windowOf(search, '30d')
   const interval = intervalOf(time)
-  const suggestions = useSuggestions()
   const hasHours = hours === 'yes' && time.period !== undefined && time.period !== '90d'
   const groupBy = group === 'none' ? undefined : group
   const variables = { interval, groupBy, filter: { ...time.filter, model, provider }, byHour: hasHours }
   const query = useScreen(BuyerActivityDocument, variables, { everyMs: REFRESH_MS })
-  const change = (next: Partial<typeof search>) =>
+  const change = (next: Partial<ActivitySearch>) =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
   return (
     <Page title="Activity" about="Usage over time by model, key, provider or endpoint. Select a row to see its calls.">
-      <Filters>
-        <Select
-          label="Figure"
-          value={figure}
-          choices={FIGURE_CHOICES}
-          onChange={({ currentTarget: { value } }) => change({ figure: isFigure(value) ? value : undefined })}
-        />
-        <Select
-          label="By"
-          value={groupBy ?? ''}
-          choices={GROUPS}
-          onChange={({ currentTarget: { value } }) =>
-            change({ group: GROUPS.find((known) => known.value === value)?.value || 'none' })
-          }
-        />
-        <Combobox
-          label="Model"
-          value={model}
-          suggestions={suggestions.models}
-          onOpen={suggestions.want}
-          onChoose={(next) => change({ model: next })}
-        />
-        <Combobox
-          label="Provider"
-          value={provider}
-          suggestions={suggestions.providers}
-          onOpen={suggestions.want}
-          onChoose={(next) => change({ provider: next })}
-        />
-        <TimeChoice time={search} period={time.period} onChange={change} />
-        <div className="checks">
-          <Check
-            label="Hours of the day"
-            isOn={hours === 'yes'}
-            onChange={(isOn) => change({ hours: isOn ? 'yes' : undefined })}
-          />
-          <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
-        </div>
-      </Filters>
+      <ActivityFilters search={search} period={time.period} onChange={change} />
       <Loaded query={query}>
         {(data) => (
           <>
+            <Totals data={data} />
             <Chart
               data={data}
               figure={figure}
@@ -113,11 +77,18 @@ function Activity() {
               interval={interval}
               span={time.span}
               isCumulative={sum === 'yes'}
+              formerMs={compare === 'yes' ? time.spanMs : undefined}
             />
             {data.hours == null || time.period === undefined ? null : (
               <Hours hours={data.hours} figure={figure} period={time.period} />
             )}
-            <Sums data={data} group={groupBy} time={search} curl={curlOf(BuyerActivityDocument, variables, true)} />
+            <Sums
+              data={data}
+              group={groupBy}
+              time={search}
+              isCompared={compare === 'yes'}
+              curl={curlOf(BuyerActivityDocument, variables, true)}
+            />
           </>
         )}
       </Loaded>
@@ -125,9 +96,96 @@ function Activity() {
   )
 }
 
-/**
- * The label of a key in place of its id. Other groups keep their names. Calls that no provider served have no label.
- */
+type ActivitySearch = RegisteredRouter['routesByPath']['/buyer/activity']['types']['fullSearchSchema']
+type ActivityFiltersProps = {
+  readonly search: ActivitySearch
+  readonly period: ShownPeriod | undefined
+  readonly onChange: (next: Partial<ActivitySearch>) => void
+}
+
+function ActivityFilters({ search, period, onChange: change }: ActivityFiltersProps) {
+  const { group = 'model', figure = 'spent', sum, hours, compare, model, provider } = search
+  const suggestions = useSuggestions()
+  return (
+    <Filters>
+      <Select
+        label="Figure"
+        value={figure}
+        choices={FIGURE_CHOICES}
+        onChange={({ currentTarget: { value } }) => change({ figure: isFigure(value) ? value : undefined })}
+      />
+      <Select
+        label="By"
+        value={group === 'none' ? '' : group}
+        choices={GROUPS}
+        onChange={({ currentTarget: { value } }) =>
+          change({ group: GROUPS.find((known) => known.value === value)?.value || 'none' })
+        }
+      />
+      <Combobox
+        label="Model"
+        value={model}
+        suggestions={suggestions.models}
+        onOpen={suggestions.want}
+        onChoose={(next) => change({ model: next })}
+      />
+      <Combobox
+        label="Provider"
+        value={provider}
+        suggestions={suggestions.providers}
+        onOpen={suggestions.want}
+        onChoose={(next) => change({ provider: next })}
+      />
+      <TimeChoice time={search} period={period} onChange={change} />
+      <div className="checks">
+        <Check
+          label="Hours of the day"
+          isOn={hours === 'yes'}
+          onChange={(isOn) => change({ hours: isOn ? 'yes' : undefined })}
+        />
+        <Check
+          label="Period before"
+          isOn={compare === 'yes'}
+          onChange={(isOn) => change({ compare: isOn ? 'yes' : undefined })}
+        />
+        <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
+      </div>
+    </Filters>
+  )
+}
+
+/** The sums of the period, each beside that of the period before. */
+function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivityQuery }) {
+  if (usageBuckets === null || before === null) return null
+  const now = totalOf(usageBuckets)
+  const former = totalOf(before)
+  const figure = (label: string, name: 'spent' | 'saved' | 'calls' | 'failed' | 'input' | 'output') => {
+    const write = (value: number) => (name === 'spent' || name === 'saved' ? <Amount micro={value} /> : compact(value))
+    return {
+      label,
+      value: write(now[name]),
+      hint: (
+        <Change now={now[name]} before={former[name]}>
+          {write(former[name])}
+        </Change>
+      ),
+    }
+  }
+  return (
+    <Stats
+      figures={[
+        figure('Spent', 'spent'),
+        figure('Saved', 'saved'),
+        figure('Calls', 'calls'),
+        figure('Failed calls', 'failed'),
+        figure('Tokens in', 'input'),
+        figure('Tokens out', 'output'),
+      ]}
+    />
+  )
+}
+
+/** The label of a key in place of its id. Other groups keep their names. Calls that no provider served have no label. */
 function nameIn({ keys }: BuyerActivityQuery, by: Group | undefined): (group: string) => string {
   const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
   return (group) => labels.get(group) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')
@@ -140,13 +198,18 @@ type ChartProps = {
   readonly interval: Interval
   readonly span: Span
   readonly isCumulative: boolean
+  /** The time between this period and the one before. Undefined where that one is not drawn. */
+  readonly formerMs: number | undefined
 }
 
-function Chart({ data, figure, group, interval, span, isCumulative }: ChartProps) {
+function Chart({ data, figure, group, interval, span, isCumulative, formerMs }: ChartProps) {
   const { zone } = useSettings()
   const buckets = data.usageBuckets ?? []
   const { label, format } = FIGURES[figure]
   const times = timesOf(buckets, interval, span)
+  const choice = { figure, isCumulative, nameOf: nameIn(data, group) }
+  const former =
+    formerMs === undefined ? [] : [formerSeriesOf(data.before ?? [], times, { ...choice, lengthMs: formerMs })]
   return (
     <Card title={label} about={isCumulative ? `Added up from ${interval} to ${interval}` : `By ${interval}`}>
       {buckets.length === 0 ? (
@@ -157,7 +220,7 @@ function Chart({ data, figure, group, interval, span, isCumulative }: ChartProps
           kind={isCumulative ? 'lines' : 'bars'}
           height={240}
           times={times}
-          series={seriesOf(buckets, times, { figure, isCumulative, nameOf: nameIn(data, group) })}
+          series={[...seriesOf(buckets, times, choice), ...former]}
           format={format}
           formatTime={(at) => (interval === 'hour' ? hour(at, zone) : day(at, 'utc'))}
           zone={interval === 'day' || zone === 'utc' ? 'UTC' : 'local time'}
@@ -228,11 +291,30 @@ type SumsProps = {
   readonly data: BuyerActivityQuery
   readonly group: Group | undefined
   readonly time: ShownTime
+  /** True where each sum shows its change from the period before. */
+  readonly isCompared: boolean
   readonly curl: string
 }
 
-function Sums({ data, group: by, time, curl }: SumsProps) {
+function Sums({ data, group: by, time, isCompared, curl }: SumsProps) {
   const nameOf = nameIn(data, by)
+  const before = sumByGroup(data.before ?? [])
+  const number = (label: string, read: (sum: GroupSum) => number | null, isMoney = false): Column<GroupSum> => ({
+    label,
+    isNumber: true,
+    cell: (sum) => (
+      <>
+        {isMoney ? <Money micro={read(sum)} /> : compact(read(sum))}
+        {isCompared ? (
+          <span className="sub">
+            <Change now={read(sum)} before={read(before.get(sum.group) ?? noSum(sum.group)) ?? 0} />
+          </span>
+        ) : null}
+      </>
+    ),
+    text: read,
+    ...(isMoney && { unit: 'microUsd' as const }),
+  })
   const columns: readonly Column<GroupSum>[] = [
     {
       label: GROUPS.find(({ value }) => value === (by ?? ''))?.label ?? '',
@@ -243,39 +325,20 @@ function Sums({ data, group: by, time, curl }: SumsProps) {
       ),
       text: ({ group }) => nameOf(group),
     },
-    { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
-    { label: 'Failed', isNumber: true, cell: ({ failed }) => compact(failed), text: ({ failed }) => failed },
-    {
-      label: 'Tokens in',
-      isNumber: true,
-      cell: (sum) => compact(tokenCount(sum, 'input')),
-      text: (sum) => tokenCount(sum, 'input'),
-    },
-    {
-      label: 'Tokens out',
-      isNumber: true,
-      cell: (sum) => compact(tokenCount(sum, 'output')),
-      text: (sum) => tokenCount(sum, 'output'),
-    },
-    {
-      label: 'Spent',
-      isNumber: true,
-      cell: ({ spent }) => <Money micro={spent} />,
-      text: ({ spent }) => spent,
-      unit: 'microUsd',
-    },
-    {
-      label: 'Saved',
-      isNumber: true,
-      cell: ({ saved }) => <Money micro={saved} />,
-      text: ({ saved }) => saved,
-      unit: 'microUsd',
-      phone: 'fact',
-    },
+    number('Calls', ({ calls }) => calls),
+    number('Failed', ({ failed }) => failed),
+    number('Tokens in', (sum) => tokenCount(sum, 'input')),
+    number('Tokens out', (sum) => tokenCount(sum, 'output')),
+    number('Spent', ({ spent }) => spent, true),
+    { ...number('Saved', ({ saved }) => saved, true), phone: 'fact' },
   ]
-  const rows = sumsOf(data.usageBuckets ?? [])
+  const rows = sumsOf(data.usageBuckets ?? [], isCompared ? before.keys() : [])
   return (
-    <Card title="Sums of the period" isFlush>
+    <Card
+      title="Sums of the period"
+      {...(isCompared && { about: 'Below each sum: its change from the period before.' })}
+      isFlush
+    >
       <Table
         label="Activity"
         columns={by === undefined ? columns.slice(1) : columns}

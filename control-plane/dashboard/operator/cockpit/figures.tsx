@@ -9,6 +9,7 @@ import { compact, count, day, hour, percent, toMicro, UNKNOWN, words } from '#co
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { Change } from '#control-plane/dashboard/ui/change.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats } from '#control-plane/dashboard/ui/page.tsx'
@@ -59,14 +60,6 @@ export function Figures() {
   )
 }
 
-/** The change to the period before, in per cent. Nothing where the period before had none. */
-function changeOf(now: number | null, before: number | null): string {
-  if (now === null || before === null) return ''
-  if (before === 0) return now === 0 ? 'as before' : 'none before'
-  const change = Math.round(((now - before) / before) * 1_000) / 10
-  return change === 0 ? 'as before' : `${change > 0 ? '+' : '−'}${percent(Math.abs(change))}`
-}
-
 const dollarsOf = (micro: string | null) => (micro === null ? null : Number(toMicro(micro)))
 const precise = (ms: number | null) => (ms === null ? UNKNOWN : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
 
@@ -85,10 +78,9 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
             label: 'Gross volume',
             value: <Money micro={now.volumeMicro} />,
             hint: (
-              <Against
-                text={changeOf(dollarsOf(now.volumeMicro), dollarsOf(before.volumeMicro))}
-                of={before.volumeMicro}
-              />
+              <Change now={dollarsOf(now.volumeMicro)} before={dollarsOf(before.volumeMicro)}>
+                <Money micro={before.volumeMicro} />
+              </Change>
             ),
           },
           {
@@ -96,7 +88,9 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
             value: <Money micro={now.feesMicro} />,
             hint: (
               <>
-                <Against text={changeOf(dollarsOf(now.feesMicro), dollarsOf(before.feesMicro))} of={before.feesMicro} />
+                <Change now={dollarsOf(now.feesMicro)} before={dollarsOf(before.feesMicro)}>
+                  <Money micro={before.feesMicro} />
+                </Change>
                 {take === null ? null : `, ${percent(take, 2)} of volume`}
               </>
             ),
@@ -142,15 +136,6 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
           {`Buyers, sellers, errors and overhead are of the newest ${compact(now.countedCalls)} calls of these ${LABELS[days]}.`}
         </Notice>
       )}
-    </>
-  )
-}
-
-function Against({ text, of }: { readonly text: string; readonly of: string | null }) {
-  return (
-    <>
-      {text === '' ? '' : `${text} · `}
-      <Money micro={of} /> before
     </>
   )
 }

@@ -193,6 +193,8 @@ const buyer = [
         provider: textOf(search, 'provider'),
         outcome: textOf(search, 'outcome'),
         key: textOf(search, 'key'),
+        sort: oneOf(search, 'sort', ['time', 'cost', 'tokens', 'duration', 'ttft']),
+        reverse: oneOf(search, 'reverse', ['yes']),
         call: textOf(search, 'call'),
         after: textOf(search, 'after'),
       }),

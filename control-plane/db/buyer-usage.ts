@@ -128,20 +128,96 @@ function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFi
   return sql.join(conditions, sql` and `)
 }
 
-/** A page of calls, newest first, before a request id if one is given. */
+/** The orders of calls, and the column that each is by. */
+export const USAGE_SORTS = ['time', 'cost', 'tokens', 'duration', 'ttft'] as const
+export type UsageSort = (typeof USAGE_SORTS)[number]
+/** The orders that sort calls by a value, which no index has. */
+export type ValueSort = Exclude<UsageSort, 'time'>
+
+/** The first value that no `integer` column has. Calls without a first token come last in both directions. */
+const AFTER_ALL = 2_147_483_648
+
+/** The value that calls are sorted by. It is never null. */
+function worthOf(sort: ValueSort, isReversed: boolean): RawBuilder<unknown> {
+  if (sort === 'cost') return sql`charge`
+  if (sort === 'tokens') return sql`${INPUT_TOKENS} + ${OUTPUT_TOKENS}`
+  if (sort === 'duration') return sql`duration_ms::bigint`
+  return sql`coalesce(ttft_ms, ${sql.lit(isReversed ? AFTER_ALL : -1)})::bigint`
+}
+
+/** A page of calls, newest first or, reversed, oldest first, from a request id on if one is given. */
 export async function listUsage(
   db: Database,
   filter: UsageFilter,
-  page: { readonly before: string | undefined; readonly limit: number },
+  page: { readonly after: string | undefined; readonly isReversed: boolean; readonly limit: number },
 ): Promise<UsageRow[]> {
-  const before = page.before === undefined ? sql`` : sql`and rid < ${page.before}`
+  const { after, isReversed, limit } = page
+  const rest = after === undefined ? sql`` : isReversed ? sql`and rid > ${after}` : sql`and rid < ${after}`
   const rows = await readRows(
     db,
     USAGE_ROW,
-    sql`select ${ROW} from settlement
-    where ${matching(filter)} ${before} order by rid desc limit ${page.limit}`,
+    sql`select ${ROW} from settlement where ${matching(filter)} ${rest}
+    order by rid ${direction(isReversed)} limit ${limit}`,
   )
   return rows
+}
+
+function direction(isReversed: boolean): RawBuilder<unknown> {
+  return isReversed ? sql`asc` : sql`desc`
+}
+
+/** A call's place in an order by value, and the number of calls that the order is of. */
+const PLACED_ROW = { rid: SETTLEMENT_TABLES.settlement.rid, worth: bigint(), matched: bigint() }
+export type PlacedCall = RowOf<typeof PLACED_ROW>
+
+/**
+ * The request ids of calls in an order by value, from a place on if one is given, and equal values by time. `most` is
+ * the number of calls that are compared: the newest of the filter. Cost and tokens come from the index of an account's
+ * calls alone.
+ */
+export async function placeUsage(
+  db: Database,
+  filter: UsageFilter,
+  by: {
+    readonly sort: ValueSort
+    readonly isReversed: boolean
+    readonly after: { readonly worth: bigint; readonly rid: string } | undefined
+    readonly limit: number
+    readonly most: number
+  },
+): Promise<PlacedCall[]> {
+  const { sort, isReversed, after, limit, most } = by
+  const order = direction(isReversed)
+  const rest =
+    after === undefined
+      ? sql`true`
+      : isReversed
+        ? sql`(worth, rid) > (${after.worth}, ${after.rid})`
+        : sql`(worth, rid) < (${after.worth}, ${after.rid})`
+  return readRows(
+    db,
+    PLACED_ROW,
+    sql`with matched as materialized (
+      select rid, ${worthOf(sort, isReversed)} as worth from settlement where ${matching(filter)}
+      order by rid desc limit ${most}
+    ) select rid, worth, (select count(*) from matched) as matched from matched
+    where ${rest} order by worth ${order}, rid ${order} limit ${limit}`,
+  )
+}
+
+/** Calls of an account by their request ids, in the order of the ids. */
+export async function findUsage(db: Database, account: AccountId, rids: readonly string[]): Promise<UsageRow[]> {
+  const rows = await readRows(
+    db,
+    USAGE_ROW,
+    sql`select ${ROW} from settlement where account = ${account} and rid = any(${rids}::text[])`,
+  )
+  return inOrder(rows, rids)
+}
+
+function inOrder<Row extends { readonly rid: string }>(rows: readonly Row[], rids: readonly string[]): Row[] {
+  const byRid = new Map(rows.map((row) => [row.rid, row]))
+  return rids.flatMap((rid) => byRid.get(rid) ?? [])
 }
 
 /** A line of a usage file. The database joins all fields that need no quoting. */
@@ -170,23 +246,37 @@ function usdText(column: 'charge' | 'list_cost'): RawBuilder<string> {
   return sql`${micro} / 1000000 || '.' || lpad((${micro} % 1000000)::text, 6, '0')`
 }
 
-/** A batch of calls for an export, oldest first, after a request id. */
+const LINE = sql`rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome, rail,
+  ${paymentOf('settlement')},
+  concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures,
+  concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd, ${MEDIA_TEXT} as media,
+  ${BILLED_TEXT} as billed`
+
+/** A batch of calls for an export, oldest first or newest first, after a request id; '' is before the first. */
 export async function listUsageLines(
   db: Database,
   filter: UsageFilter,
-  page: { readonly after: string; readonly limit: number },
+  page: { readonly after: string; readonly isNewestFirst: boolean; readonly limit: number },
 ): Promise<UsageLine[]> {
+  const { after, isNewestFirst, limit } = page
+  const rest = after === '' ? sql`true` : isNewestFirst ? sql`rid < ${after}` : sql`rid > ${after}`
   const rows = await readRows(
     db,
     USAGE_LINE_ROW,
-    sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome, rail,
-      ${paymentOf('settlement')},
-      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures,
-      concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd, ${MEDIA_TEXT} as media,
-      ${BILLED_TEXT} as billed
-    from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`,
+    sql`select ${LINE} from settlement where ${matching(filter)} and ${rest}
+    order by rid ${direction(!isNewestFirst)} limit ${limit}`,
   )
   return rows
+}
+
+/** Calls of an account for an export by their request ids, in the order of the ids. */
+export async function findUsageLines(db: Database, account: AccountId, rids: readonly string[]): Promise<UsageLine[]> {
+  const rows = await readRows(
+    db,
+    USAGE_LINE_ROW,
+    sql`select ${LINE} from settlement where account = ${account} and rid = any(${rids}::text[])`,
+  )
+  return inOrder(rows, rids)
 }
 
 /** The sums of a group of calls. */

@@ -24,7 +24,10 @@ export function readCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, token
   const right = Buffer.from(macOf(ctx, scope, position))
   const mac = Buffer.from(givenMac)
   if (position !== '' && mac.length === right.length && timingSafeEqual(mac, right)) return position
-  throw new AppError('invalid_request', { message: 'This next_token belongs to another list.', param: 'nextToken' })
+  throw new AppError('invalid_request', {
+    message: 'This next_token belongs to another list, filter or order. Start again from the first page.',
+    param: 'nextToken',
+  })
 }
 
 function macOf({ settings }: Pick<Ctx, 'settings'>, { list, tenant, filters = [] }: CursorScope, position: string) {

@@ -66,7 +66,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   rest: 'The path at the provider.',
   served_by: 'Only calls that this kind of key served.',
   since: 'The first instant that counts: Unix milliseconds, an ISO date or an ISO time.',
-  sort: 'The order of the list: the largest values first, but the lowest latencies first.',
+  sort: 'The order of the list: the newest or the largest first. Of offers by latency, the lowest first.',
   is_period_before: '`true` sums the period of the same length just before.',
   is_reversed: '`true` reverses the order.',
   window: 'The time that the figures are of: `24h` or `7d`, by whole hours.',

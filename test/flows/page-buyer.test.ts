@@ -325,6 +325,25 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   await field.fill('')
   await page.keyboard.press('Enter')
   await rows.filter({ hasText: 'gpt-5-mini' }).waitFor()
+  // A head sorts the whole list at the market, and the address keeps the order.
+  const calls = page.getByRole('table', { name: 'Calls' })
+  await calls.getByRole('button', { name: 'Cost' }).click()
+  await page.waitForURL(/sort=cost/)
+  await page.reload()
+  await rows.nth(1).waitFor()
+  expect(await calls.locator('th[aria-sort="descending"]').textContent()).toBe('Cost')
+  const costs = (await rows.locator('td:last-child').allTextContents()).map((text) => Number(text.replace('$', '')))
+  expect(costs).toEqual([...costs].sort((one, other) => other - one))
+  await calls.getByRole('button', { name: 'Cost' }).click()
+  await page.waitForURL(/sort=cost&reverse=yes/)
+  await calls.locator('th[aria-sort="ascending"]', { hasText: 'Cost' }).waitFor()
+  await rows
+    .first()
+    .filter({ hasText: `$${costs.at(-1)}`.replace('$0.', '0.') })
+    .waitFor()
+  expect((await savedBy(page, 'Calls')).slice(1).map((line) => Number(line.split(',')[7]))).toEqual(
+    costs.map((cost) => Math.round(cost * 1e6)).reverse(),
+  )
   await page.getByLabel('First day, UTC').fill('2020-02-01')
   await page.waitForURL(/from=2020-02-01/)
   await page.getByText('No calls match').waitFor()

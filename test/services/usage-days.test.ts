@@ -158,7 +158,7 @@ describe('sums of days', () => {
       ['p2', 1n],
       ['p3', 0n],
     ] as const) {
-      const rows = await listUsage(db, { ...filter, provider }, { before: undefined, limit: 10 })
+      const rows = await listUsage(db, { ...filter, provider }, { after: undefined, isReversed: false, limit: 10 })
       expect(rows.map((row) => row.provider)).toEqual(Array.from({ length: Number(requests) }, () => provider))
       const { total } = await sumUsage(db, { ...filter, provider }, 10)
       expect(total?.requests ?? 0n).toBe(requests)

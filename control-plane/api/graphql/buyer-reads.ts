@@ -4,6 +4,7 @@ import {
   listBuyerUsage,
   listUsageBuckets,
   UsageBucketSchema,
+  UsageFilterFields,
   UsageItemSchema,
 } from '#control-plane/services/usage/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/usage/buyer-usage-export.ts'
@@ -62,11 +63,7 @@ const UsageWindow = inputOf('UsageWindow', z.strictObject(WindowFields), {
   isOptional: true,
 })
 
-const UsageFilter = inputOf('UsageFilter', exportBuyerUsage.input, {
-  isOptional: true,
-  texts: ['keyId'],
-  without: ['format'],
-})
+const UsageFilter = inputOf('UsageFilter', z.strictObject(UsageFilterFields), { isOptional: true, texts: ['keyId'] })
 
 const StatementFormat = builder.enumType('StatementFormat', { values: ['csv', 'pdf'] as const })
 
@@ -77,7 +74,10 @@ builder.queryFields((t) => ({
     complexity: LIST_COST,
     ...fieldOf(listUsageBuckets, { groups: { filter: UsageFilter } }, ({ buckets }) => buckets),
   }),
-  usageExport: t.field({ type: Link, ...fieldOf(exportBuyerUsage, { groups: { filter: UsageFilter } }) }),
+  usageExport: t.field({
+    type: Link,
+    ...fieldOf(exportBuyerUsage, { groups: { filter: UsageFilter }, without: ['format'] }),
+  }),
   statementExport: t.field({ type: Link, ...fieldOf(exportStatement, { types: { format: StatementFormat } }) }),
   savings: t.field({ type: Savings, ...fieldOf(getSavings) }),
   latency: t.field({ type: Latency, ...fieldOf(getLatency) }),

@@ -3,19 +3,8 @@ import { useId, useState } from 'react'
 import type { Mark } from './marks.ts'
 import { marksAt, placesOf } from './marks.ts'
 import { linear, linePath, niceTop } from './scale.ts'
+import type { Series } from './series.ts'
 import { useWidth } from './use-width.ts'
-
-export type Series = {
-  readonly name: string
-  /** A value for each instant; null where none is known. */
-  readonly values: readonly (number | null)[]
-  /** The range around each value, drawn as an area. */
-  readonly band?: readonly (readonly [low: number, high: number] | null)[]
-  /** True for a series of failures, which is red in every chart. */
-  readonly tone?: 'bad'
-  /** True for the period before, at the times of this one: a pale line, which no bar is stacked on. */
-  readonly isFormer?: boolean
-}
 
 /** A series with its colour, which it keeps while others are hidden. */
 type DrawnSeries = Series & { readonly color: string; readonly isDim: boolean }

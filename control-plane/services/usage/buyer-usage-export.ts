@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { UsageFilter, UsageLine } from '#control-plane/db/buyer-usage.ts'
-import { listUsageLines } from '#control-plane/db/buyer-usage.ts'
+import type { UsageLine } from '#control-plane/db/buyer-usage.ts'
+import { findUsageLines, listUsageLines, USAGE_SORTS } from '#control-plane/db/buyer-usage.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
@@ -17,6 +17,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { readUsageFilter, UsageFilterFields } from './buyer-usage.ts'
+import { MAX_SORTED, placeCalls, SortFields } from './usage-order.ts'
 
 /** The kind of export that a link of this file opens. */
 export const BUYER_USAGE_EXPORT = 'buyer-usage'
@@ -44,20 +45,30 @@ const COLUMNS = [
   ...BILLED_FILE_COLUMNS,
 ]
 
-/** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
+/** Makes a link to a CSV file of the caller's calls: oldest first, or in an order of the list, with its filters. */
 export const exportBuyerUsage = defineOperation({
   name: 'usage.export',
   summary: 'Download a file of calls',
-  about: 'A signed link to the file. The link works without a key for five minutes.',
+  about:
+    'A signed link to the file. The link works without a key for five minutes. Oldest first, or in the order that sort names, as in the list of calls.',
   example: { period: '7d' },
   access: 'buyer',
-  input: z.strictObject({ ...UsageFilterFields, format: z.literal('csv').default('csv') }),
+  input: z.strictObject({
+    ...UsageFilterFields,
+    sort: z.enum(USAGE_SORTS).optional(),
+    isReversed: SortFields.isReversed,
+    format: z.literal('csv').default('csv'),
+  }),
   limit: 'read',
   idempotency: 'none',
   output: ExportLinkSchema,
-  run: async (ctx, actor, { format: _format, ...input }): Promise<ExportLink> => {
-    const query = await readUsageFilter(ctx, actor.account, input)
-    return makeExportLink(ctx, { kind: BUYER_USAGE_EXPORT, query })
+  run: async (ctx, actor, { format: _format, sort, isReversed, ...input }): Promise<ExportLink> => {
+    const filter = await readUsageFilter(ctx, actor.account, input)
+    // Too many calls to sort are refused here, where the caller can be told.
+    if (sort !== undefined && sort !== 'time') {
+      await placeCalls(ctx.db, filter, { sort, isReversed, after: undefined, limit: 1 })
+    }
+    return makeExportLink(ctx, { kind: BUYER_USAGE_EXPORT, query: { ...filter, sort, isReversed } })
   },
 })
 
@@ -71,6 +82,8 @@ const Query = z.object({
   endpoint: z.string().optional(),
   outcome: z.enum(['succeeded', 'failed', 'cut', 'cancelled']).optional(),
   servedBy: UsageFilterFields.servedBy,
+  sort: z.enum(USAGE_SORTS).optional(),
+  isReversed: z.boolean().default(false),
 })
 
 /** The file holds booked calls only, without the time of booking, so any time serves here. */
@@ -89,10 +102,9 @@ function statusOf({ charge, outcome, rail, paymentState: state, transaction }: U
   return standingByPayment(call, { state, transaction, reason: null, changedAt: new Date(BOOKED) }).settlement_status
 }
 
-async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenerator<string> {
+async function* chunksOf(ctx: Pick<Ctx, 'db'>, query: z.output<typeof Query>): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
-  const size = { batch: BATCH, limit: MAX_ROWS }
-  for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
+  for await (const rows of batchesOf(ctx, query)) {
     let text = ''
     for (const line of rows) {
       const { rid, createdAt, model, figures, usd, rail, transaction, media, billed } = line
@@ -101,5 +113,23 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenera
       text += `${rid},${createdAt},${csvCell(model)},${figures},${money}${LINE_END}`
     }
     yield text
+  }
+}
+
+/** The calls of a file in its order. An order by value is made once, of request ids, and the calls are read by them. */
+async function* batchesOf(
+  { db }: Pick<Ctx, 'db'>,
+  { sort, isReversed, ...filter }: z.output<typeof Query>,
+): AsyncGenerator<readonly UsageLine[]> {
+  if (sort === undefined || sort === 'time') {
+    const isNewestFirst = sort !== undefined && !isReversed
+    const size = { batch: BATCH, limit: MAX_ROWS }
+    yield* readAhead((page) => listUsageLines(db, filter, { ...page, isNewestFirst }), size)
+    return
+  }
+  const places = await placeCalls(db, filter, { sort, isReversed, after: undefined, limit: MAX_SORTED })
+  for (let at = 0; at < places.length; at += BATCH) {
+    const rids = places.slice(at, at + BATCH).map(({ rid }) => rid)
+    yield await findUsageLines(db, filter.account, rids)
   }
 }

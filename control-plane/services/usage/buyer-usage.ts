@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { TokenSums, UsageFilter, UsageInterval, UsageRow, UsageSums } from '#control-plane/db/buyer-usage.ts'
-import { listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/buyer-usage.ts'
+import { findUsage, listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/buyer-usage.ts'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { ModelName, PageSize } from '#control-plane/services/input-fields.ts'
 import { MediaUnitsSchema, mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
-import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import { PageToken, signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import type { PaymentFacts } from '#control-plane/services/payments/payment-standing.ts'
 import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
@@ -19,6 +20,8 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { oneLine } from '#shared/texts.ts'
+import type { UsageOrder } from './usage-order.ts'
+import { placeCalls, positionOfPlace, SortFields } from './usage-order.ts'
 import { readWindow, WindowFields, windowBefore } from './usage-window.ts'
 
 const Name = oneLine(200).min(1)
@@ -130,26 +133,55 @@ function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageIte
 export const UsagePageSchema = signedPageSchema(UsageItemSchema)
 export type UsagePage = z.infer<typeof UsagePageSchema>
 
-/** Lists the caller's booked calls that match the filters, newest first. */
+/**
+ * Lists the caller's booked calls that match the filters, newest first or in an order by value. A token belongs to its
+ * order. Throws `invalid_request` for an order by value of too many calls.
+ */
 export const listBuyerUsage = defineOperation({
   name: 'usage.list',
   summary: 'List calls with their cost',
-  about: 'One line a call. The query narrows the list.',
-  example: { period: '24h', maxItems: 10 },
+  about:
+    'One line a call. The query narrows the list. Sort by time, cost, tokens, duration or time to the first token (ttft): the newest or the largest come first. Any order but time needs filters that match at most 100,000 calls.',
+  example: { period: '24h', sort: 'cost', maxItems: 10 },
   access: 'buyer',
-  input: Filter.extend({ maxItems: PageSize, nextToken: PageToken.optional() }),
+  input: Filter.extend({ ...SortFields, maxItems: PageSize, nextToken: PageToken.optional() }),
   limit: 'read',
   idempotency: 'none',
   output: UsagePageSchema,
-  run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {
+  run: async (ctx, actor, { maxItems, nextToken, sort, isReversed, ...input }): Promise<UsagePage> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
-    const pages = pagesById(ctx, { list: 'usage.list', tenant: actor.account, filters: [input] })
-    const usage = await listUsage(ctx.db, filter, { before: pages.idIn(nextToken), limit: maxItems + 1 })
-    const carried = usage.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
+    const scope = { list: 'usage.list', tenant: actor.account, filters: [input, sort, isReversed] }
+    const position = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
+    const { rows, positionOf } = await readSorted(ctx, filter, { sort, isReversed, position, limit: maxItems + 1 })
+    const carried = rows.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
     const payments = await findCarriedCalls(ctx.db, carried)
-    return pages.pageOf(usage, maxItems, (row) => usageItemOf(row, payments.get(row.rid)))
+    return signedPageOf(
+      rows,
+      maxItems,
+      (row) => usageItemOf(row, payments.get(row.rid)),
+      ({ id }) => signCursor(ctx, scope, positionOf(id)),
+    )
   },
 })
+
+type SortedPage = UsageOrder & { readonly position: string | undefined; readonly limit: number }
+
+/** A page of calls in an order, and the position of each in it. */
+async function readSorted(
+  { db }: Pick<Ctx, 'db'>,
+  filter: UsageFilter,
+  { sort, isReversed, position, limit }: SortedPage,
+): Promise<{ readonly rows: readonly UsageRow[]; readonly positionOf: (rid: string) => string }> {
+  if (sort === 'time') {
+    const rows = await listUsage(db, filter, { after: position, isReversed, limit })
+    return { rows, positionOf: (rid) => rid }
+  }
+  const places = await placeCalls(db, filter, { sort, isReversed, after: position, limit })
+  const worths = new Map<string, bigint>(places.map(({ rid, worth }) => [rid, worth]))
+  const rids = places.map(({ rid }) => rid)
+  const rows = rids.length === 0 ? [] : await findUsage(db, filter.account, rids)
+  return { rows, positionOf: (rid) => positionOfPlace({ rid, worth: worths.get(rid) ?? 0n }) }
+}
 
 /** The sums of some calls. Savings are the cost at the reference price less the cost. */
 export const UsageFiguresSchema = TokenViewSchema.extend({

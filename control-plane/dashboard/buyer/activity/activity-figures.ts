@@ -1,6 +1,6 @@
 import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
-import type { Series } from '#control-plane/dashboard/charts/time-chart.tsx'
+import type { Series } from '#control-plane/dashboard/charts/series.ts'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { compact, money } from '#control-plane/dashboard/data/format.ts'
 
@@ -107,11 +107,12 @@ export type GroupSum = {
   readonly saved: number
   readonly input: number
   readonly output: number
+  readonly tokens: number
 }
 
 /** A group without a call. */
 export function noSum(group: string): GroupSum {
-  return { group, calls: 0, failed: 0, spent: 0, saved: 0, input: 0, output: 0 }
+  return { group, calls: 0, failed: 0, spent: 0, saved: 0, input: 0, output: 0, tokens: 0 }
 }
 
 function withBucket(sum: GroupSum, bucket: Bucket): GroupSum {
@@ -123,6 +124,7 @@ function withBucket(sum: GroupSum, bucket: Bucket): GroupSum {
     saved: sum.saved + savedOf(bucket),
     input: sum.input + bucket.inputTokens,
     output: sum.output + bucket.outputTokens,
+    tokens: sum.tokens + bucket.inputTokens + bucket.outputTokens,
   }
 }
 

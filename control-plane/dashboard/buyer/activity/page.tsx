@@ -159,7 +159,7 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
   if (usageBuckets === null || before === null) return null
   const now = totalOf(usageBuckets)
   const former = totalOf(before)
-  const figure = (label: string, name: 'spent' | 'saved' | 'calls' | 'failed' | 'input' | 'output') => {
+  const figure = (label: string, name: Exclude<keyof GroupSum, 'group'>) => {
     const write = (value: number) => (name === 'spent' || name === 'saved' ? <Amount micro={value} /> : compact(value))
     return {
       label,
@@ -178,8 +178,7 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
         figure('Saved', 'saved'),
         figure('Calls', 'calls'),
         figure('Failed calls', 'failed'),
-        figure('Tokens in', 'input'),
-        figure('Tokens out', 'output'),
+        figure('Tokens', 'tokens'),
       ]}
     />
   )
@@ -287,6 +286,16 @@ function tokenCount(sum: GroupSum, kind: 'input' | 'output'): number | null {
   return sum.input + sum.output === 0 ? null : sum[kind]
 }
 
+/** The change below a sum. Nothing where both periods have none. */
+function CellChange({ now, before }: { readonly now: number | null; readonly before: number }) {
+  if ((now ?? 0) === 0 && before === 0) return null
+  return (
+    <span className="sub">
+      <Change now={now} before={before} />
+    </span>
+  )
+}
+
 type SumsProps = {
   readonly data: BuyerActivityQuery
   readonly group: Group | undefined
@@ -306,9 +315,7 @@ function Sums({ data, group: by, time, isCompared, curl }: SumsProps) {
       <>
         {isMoney ? <Money micro={read(sum)} /> : compact(read(sum))}
         {isCompared ? (
-          <span className="sub">
-            <Change now={read(sum)} before={read(before.get(sum.group) ?? noSum(sum.group)) ?? 0} />
-          </span>
+          <CellChange now={read(sum)} before={read(before.get(sum.group) ?? noSum(sum.group)) ?? 0} />
         ) : null}
       </>
     ),

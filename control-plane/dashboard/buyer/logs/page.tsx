@@ -22,6 +22,7 @@ import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import type { RowOrder } from '#control-plane/dashboard/ui/row-order.ts'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
@@ -51,10 +52,11 @@ type Call = NonNullable<BuyerLogsQuery['usage']>['edges'][number]['node']
 function Logs() {
   const search = useSearch({ from: '/buyer/logs' })
   const navigate = useNavigate({ from: '/buyer/logs' })
-  const { model, provider, outcome, key: keyId, after, call } = search
+  const { model, provider, outcome, key: keyId, after, call, sort, reverse } = search
+  const order = { sort, isReversed: reverse === 'yes' }
   const time = windowOf(search, '24h')
   const interval = intervalOf(time)
-  const variables = { filter: { ...time.filter, model, provider, outcome, keyId }, interval, after }
+  const variables = { filter: { ...time.filter, model, provider, outcome, keyId }, interval, after, ...order }
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
   const change = useCallback(
     (next: Partial<typeof search>) => {
@@ -84,7 +86,15 @@ function Logs() {
                 keyOf={({ requestId }) => requestId}
                 selected={call}
                 curl={curlOf(BuyerLogsDocument, variables, true)}
-                whole={fileOf(BuyerCallsFileDocument, { filter: variables.filter }, (read) => read.usageExport)}
+                whole={fileOf(
+                  BuyerCallsFileDocument,
+                  { filter: variables.filter, ...order },
+                  (read) => read.usageExport,
+                )}
+                order={{
+                  now: sort === undefined ? undefined : { by: sort, isDown: reverse === undefined },
+                  onOrder: (next) => change(searchOf(next)),
+                }}
                 empty={
                   <Empty title="No calls match">
                     <p>A longer period or fewer conditions show more.</p>
@@ -110,6 +120,15 @@ function Logs() {
       {call === undefined ? null : <CallDrawer id={call} nameOfKey={nameOfKey} onClose={() => open(undefined)} />}
     </Page>
   )
+}
+
+/** The orders of the market's list. */
+const LOG_SORTS = ['time', 'cost', 'tokens', 'duration', 'ttft'] as const
+
+/** The order of the list in the address. */
+function searchOf(order: RowOrder | undefined) {
+  const sort = LOG_SORTS.find((one) => one === order?.by)
+  return { sort, reverse: sort === undefined || order?.isDown === true ? undefined : ('yes' as const) }
 }
 
 type LogSearch = RegisteredRouter['routesByPath']['/buyer/logs']['types']['fullSearchSchema']
@@ -215,6 +234,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
       text: ({ createdAt }) => createdAt,
       unit: 'time',
       phone: 'bare',
+      order: 'time',
     },
     { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model, phone: 'title' },
     {
@@ -237,6 +257,8 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
     },
     {
       label: 'Volume',
+      isNumber: true,
+      order: 'tokens',
       cell: (call) => <span className="muted nowrap">{volume(call)}</span>,
       text: volume,
       phone: 'bare',
@@ -246,6 +268,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
       isNumber: true,
       cell: ({ ttftMs }) => milliseconds(ttftMs),
       text: ({ ttftMs }) => ttftMs,
+      order: 'ttft',
       unit: 'ms',
     },
     {
@@ -253,6 +276,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
       isNumber: true,
       cell: ({ durationMs }) => milliseconds(durationMs),
       text: ({ durationMs }) => durationMs,
+      order: 'duration',
       unit: 'ms',
     },
     {
@@ -260,6 +284,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
       isNumber: true,
       cell: ({ buyerCostMicro }) => <Money micro={buyerCostMicro} />,
       text: ({ buyerCostMicro }) => buyerCostMicro,
+      order: 'cost',
       unit: 'microUsd',
     },
   ]

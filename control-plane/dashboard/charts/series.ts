@@ -1,0 +1,12 @@
+/** The values of a chart over time, with the name of its line or bars. */
+export type Series = {
+  readonly name: string
+  /** A value for each instant; null where none is known. */
+  readonly values: readonly (number | null)[]
+  /** The range around each value, drawn as an area. */
+  readonly band?: readonly (readonly [low: number, high: number] | null)[]
+  /** True for a series of failures, which is red in every chart. */
+  readonly tone?: 'bad'
+  /** True for the period before, at the times of this one: a pale line, which no bar is stacked on. */
+  readonly isFormer?: boolean
+}

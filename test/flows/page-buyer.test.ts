@@ -321,6 +321,13 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   // The whole row opens the call, and not only its time.
   await rows.first().getByRole('cell', { name: MODEL }).click()
   await dialog(page).getByText('Streamed', { exact: true }).waitFor()
+  const phases = dialog(page).getByRole('region', { name: 'Phases' })
+  await phases.getByText('Queue and connect times are not measured').waitFor()
+  await phases
+    .getByRole('listitem')
+    .filter({ hasText: 'Answer' })
+    .getByText(/ms$|s$/)
+    .waitFor()
   await page.keyboard.press('Escape')
   await field.fill('')
   await page.keyboard.press('Enter')

@@ -16,6 +16,7 @@ import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { callPhases } from './call-phases.ts'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 type Bill = NonNullable<BuyerLogEntryQuery['requestBill']>
@@ -76,6 +77,7 @@ export function CallDrawer({ id, nameOfKey, onClose }: DrawerProps) {
                 keyName={bill?.keyId == null ? undefined : nameOfKey(bill.keyId)}
                 endpoint={bill?.endpoint ?? undefined}
               />
+              <Phases entry={request} />
               {bill === null ? null : <Price bill={bill} entry={request} />}
               <Attempts entry={request} />
               <Route entry={request} />
@@ -108,11 +110,47 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
     ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
     ['First token', milliseconds(ttftMs)],
-    ...(ttftMs === null ? [] : [['Rest of the answer', milliseconds(durationMs - ttftMs)] satisfies Fact]),
     ['Took', milliseconds(durationMs)],
     ['Ended with', finishReason ?? UNKNOWN],
   ]
   return <Facts facts={facts} />
+}
+
+const PHASE_FILLS = { good: 'var(--good)', bad: 'var(--bad)', plain: 'var(--series-2)' } as const
+
+/** The time of the call by phase, to scale. */
+function Phases({ entry }: { readonly entry: Entry }) {
+  const phases = callPhases(entry)
+  const total = Math.max(entry.durationMs, 1)
+  let before = 0
+  return (
+    <section className="grid" aria-label="Phases">
+      <h3>Phases</h3>
+      {phases.length === 0 ? <p className="muted">No time was measured.</p> : null}
+      <ol className="waterfall">
+        {phases.map(({ name, ms, tone }) => {
+          const from = before
+          before += ms
+          return (
+            <li key={name}>
+              <span>{name}</span>
+              <svg className="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+                <rect width={100} height={8} fill="var(--sunken)" />
+                <rect
+                  x={Math.min((from / total) * 100, 99.4)}
+                  width={Math.max(0.6, (ms / total) * 100)}
+                  height={8}
+                  fill={PHASE_FILLS[tone]}
+                />
+              </svg>
+              <span className="nowrap">{milliseconds(ms)}</span>
+            </li>
+          )
+        })}
+      </ol>
+      <p className="muted">Queue and connect times are not measured. They are part of the wait for the provider.</p>
+    </section>
+  )
 }
 
 type PriceProps = { readonly bill: Bill; readonly entry: Entry }

@@ -19,7 +19,7 @@ export const INVITE_LINK_MUTANTS: readonly Mutant[] = [
     { "RIGHTS['people.change']": "RIGHTS['organization.read']" },
   ),
   mutant('a-link-outlives-the-key-that-made-it', TEST, ROWS, { ' and k.revoked_at is null\n': '\n' }),
-  mutant('an-invite-link-changes-a-members-role', TEST, JOIN, {
+  mutant('an-invitation-changes-a-members-role', TEST, 'control-plane/services/organizations/add-member.ts#addMember', {
     'if ((await findMember(trx, organization, user)) !== undefined) {': 'if (user.length === 0) {',
   }),
   mutant('two-people-join-by-the-last-use', TEST, JOIN, {

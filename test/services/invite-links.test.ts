@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor, SessionActor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { listOrganizationAudit } from '#control-plane/services/audit/audit.ts'
+import { acceptInvitation, createInvitation } from '#control-plane/services/organizations/invitations.ts'
 import {
   createInviteLink,
   listInviteLinks,
@@ -110,6 +111,19 @@ describe('an invite link', () => {
     })
     expect((await rolesOf(team)).get(team.owner.user)).toBe('owner')
     expect(await linksOf(team)).toMatchObject([{ uses: 0 }])
+  })
+
+  it('leaves an older invitation of the wallet without effect: a member keeps the role', async () => {
+    const team = await teams.team()
+    const { organization, owner } = team
+    const person = await teams.somebody()
+    const wallet = person.wallet ?? expect.fail('no wallet')
+    const invitation = await invoke(market.plane, owner, createInvitation, { organization, wallet, role: 'viewer' })
+    await join(person, (await makeLink(owner, organization, { role: 'admin' })).secret)
+    await invoke(market.plane, owner, updateMember, { organization, member: person.user, role: 'owner' })
+    const accept = invoke(market.plane, person, acceptInvitation, { invitation: invitation.id })
+    expect(await refusalOf(accept)).toEqual({ code: 'conflict', message: 'You are already a member of Team.' })
+    expect((await rolesOf(team)).get(person.user)).toBe('owner')
   })
 
   it('ends at its time, when it is revoked, and with the rights of its maker, always in the same words', async () => {

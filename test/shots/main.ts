@@ -72,6 +72,8 @@ mkdirSync(folder, { recursive: true })
 
 const browser = await startBrowser()
 const incident = await declareIncident()
+// The reads of a key are limited, and each dialog would ask again.
+const call = await lastCall()
 for (const side of SCREEN_SIDES) {
   const isWanted = (shown: { readonly name: string; readonly side: ScreenSide }) =>
     shown.side === side && (wanted.length === 0 || wanted.includes(shown.name))
@@ -118,7 +120,7 @@ async function takeOpened(
   side: ScreenSide,
 ): Promise<void> {
   await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
-  await page.goto(url + pathOf(path, { call: side === 'nobody' ? '' : await lastCall(), buyerKey: keys.buyer }))
+  await page.goto(url + pathOf(path, { call: side === 'nobody' ? '' : call, buyerKey: keys.buyer }))
   await waitForScreen(page)
   if (menu !== undefined) await page.locator('main').getByRole('button', { name: menu }).first().click()
   const opener = button === undefined ? undefined : page.locator('main').getByRole('button', { name: button }).first()

@@ -2,13 +2,7 @@ import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import type { InvitationRow } from '#control-plane/db/invitations.ts'
 import { insertInvitation, listInvitations, updateInvitationAnswered } from '#control-plane/db/invitations.ts'
-import {
-  countMembers,
-  listMembers,
-  listOrganizationsOf,
-  lockOrganization,
-  upsertMember,
-} from '#control-plane/db/organizations.ts'
+import { listMembers, lockOrganization } from '#control-plane/db/organizations.ts'
 import type { SessionActor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -16,9 +10,10 @@ import { Wallet } from '#control-plane/services/input-fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { addMember } from './add-member.ts'
 import { MAX_MEMBERS } from './members.ts'
 import { lockWithRight, requireOver, requireRight } from './organization-access.ts'
-import { MAX_ORGANIZATIONS, RecordId, RoleField, tooMany } from './organizations.ts'
+import { RecordId, RoleField, tooMany } from './organizations.ts'
 
 /** Lifetime of an invitation, and most open ones of an organisation. */
 const INVITATION_MS = 7 * DAY
@@ -154,8 +149,8 @@ export const listOwnInvitations = defineOperation({
 const AnswerInput = z.strictObject({ invitation: RecordId })
 
 /**
- * Makes the caller a member with the role of the invitation. Throws `not_found`, and `conflict` when the organisation
- * is full.
+ * Makes the caller a member with the role of the invitation. Throws `not_found`, and `conflict` for a member, who keeps
+ * the present role, and for a full organisation.
  */
 export const acceptInvitation = defineOperation({
   name: 'invitation.accept',
@@ -168,13 +163,9 @@ export const acceptInvitation = defineOperation({
   idempotency: 'none',
   output: InvitationViewSchema,
   run: (ctx, actor, { invitation }) =>
-    answer(ctx, { actor, invitation, answer: 'accepted' }, async (trx, { organization, role }) => {
-      if ((await countMembers(trx, organization)) >= MAX_MEMBERS) throw tooMany('The organisation is full.')
-      const own = await listOrganizationsOf(trx, actor.user, MAX_ORGANIZATIONS)
-      if (own.length === MAX_ORGANIZATIONS)
-        throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} organisations.`)
-      await upsertMember(trx, { organization, user: actor.user, role, at: ctx.clock.now() })
-    }),
+    answer(ctx, { actor, invitation, answer: 'accepted' }, (trx, { organization, organizationName, role }) =>
+      addMember(trx, { organization, organizationName, user: actor.user, role, at: ctx.clock.now() }),
+    ),
 })
 
 /** Declines an invitation. Throws `not_found`. */

@@ -2,21 +2,15 @@ import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { InviteLinkRow } from '#control-plane/db/invite-links.ts'
 import { updateInviteLinkUsed } from '#control-plane/db/invite-links.ts'
-import {
-  countMembers,
-  findMember,
-  listOrganizationsOf,
-  lockOrganization,
-  upsertMember,
-} from '#control-plane/db/organizations.ts'
+import { findMember, lockOrganization } from '#control-plane/db/organizations.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
+import { addMember } from './add-member.ts'
 import { hashInviteSecret, listWorking } from './invite-links.ts'
-import { MAX_MEMBERS } from './members.ts'
-import { MAX_ORGANIZATIONS, RoleField, tooMany } from './organizations.ts'
+import { RoleField } from './organizations.ts'
 
 /** Longer texts are no secret of a link. */
 const MAX_SECRET_CHARS = 100
@@ -75,16 +69,8 @@ export const acceptInviteLink = defineOperation({
       await lockOrganization(trx, (await requireLink(ctx, trx, secret)).organization)
       const link = await requireLink(ctx, trx, secret)
       const { organization, organizationName, role } = link
-      if ((await findMember(trx, organization, user)) !== undefined) {
-        throw tooMany(`You are already a member of ${organizationName}.`)
-      }
-      if ((await countMembers(trx, organization)) >= MAX_MEMBERS) throw tooMany('The organisation is full.')
-      const own = await listOrganizationsOf(trx, user, MAX_ORGANIZATIONS)
-      if (own.length === MAX_ORGANIZATIONS) {
-        throw tooMany(`An account belongs to at most ${MAX_ORGANIZATIONS} organisations.`)
-      }
+      await addMember(trx, { organization, organizationName, user, role, at: ctx.clock.now() })
       await updateInviteLinkUsed(trx, link.id)
-      await upsertMember(trx, { organization, user, role, at: ctx.clock.now() })
       return link
     }
     const link = await ctx.change(join, ({ id, organization, role, uses }) => ({

@@ -59,7 +59,7 @@ export const createOrganization = defineOperation({
       await lockUser(trx, user)
       const own = await listOrganizationsOf(trx, user, MAX_ORGANIZATIONS)
       if (own.length === MAX_ORGANIZATIONS)
-        throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} organisations.`)
+        throw tooMany(`An account belongs to at most ${MAX_ORGANIZATIONS} organisations.`)
       await insertOrganization(trx, { id, name, at })
       await upsertMember(trx, { organization: id, user, role: 'owner', at })
     }

@@ -42,7 +42,7 @@ export function alertWords(
 
 const EVENTS: Readonly<Record<string, (data: Facts) => Words>> = {
   'key.cap_reached': (data) => {
-    const [key, period, percent] = [said(data, 'key_label'), said(data, 'period'), said(data, 'percent')]
+    const [key, period, percent] = [factOf(data, 'key_label'), factOf(data, 'period'), factOf(data, 'percent')]
     const used = `${key} has used ${dollars(data, 'used_usdc')} of ${dollars(data, 'cap_usdc')}, its budget for this ${period}.`
     const then =
       data['refusing'] === true
@@ -59,49 +59,49 @@ const EVENTS: Readonly<Record<string, (data: Facts) => Words>> = {
   }),
   'deposit.credited': (data) => ({
     subject: `${dollars(data, 'amount_usdc')} added to your credit`,
-    lines: [`Your deposit of ${dollars(data, 'amount_usdc')} is credited.`, `Transaction: ${said(data, 'tx_hash')}`],
+    lines: [`Your deposit of ${dollars(data, 'amount_usdc')} is credited.`, `Transaction: ${factOf(data, 'tx_hash')}`],
   }),
   'deposit.waiting': (data) => ({
     subject: 'A deposit is waiting',
     lines: [
       'A transfer from your wallet waits for a check by the operator. You do not need to do anything.',
-      `Reason: ${said(data, 'reason')}. Transaction: ${said(data, 'tx_hash')}`,
+      `Reason: ${factOf(data, 'reason')}. Transaction: ${factOf(data, 'tx_hash')}`,
     ],
   }),
   'job.succeeded': (data) => ({
-    subject: `Job done: ${said(data, 'model')}`,
-    lines: [`Your job ${said(data, 'job_id')} is done. It cost ${dollars(data, 'charge_usdc')}.`],
+    subject: `Job done: ${factOf(data, 'model')}`,
+    lines: [`Your job ${factOf(data, 'job_id')} is done. It cost ${dollars(data, 'charge_usdc')}.`],
   }),
   'job.failed': (data) => ({
-    subject: `Job failed: ${said(data, 'model')}`,
-    lines: [`Your job ${said(data, 'job_id')} failed. It cost ${dollars(data, 'charge_usdc')}.`],
+    subject: `Job failed: ${factOf(data, 'model')}`,
+    lines: [`Your job ${factOf(data, 'job_id')} failed. It cost ${dollars(data, 'charge_usdc')}.`],
   }),
   'job.cancelled': (data) => ({
-    subject: `Job cancelled: ${said(data, 'model')}`,
-    lines: [`Your job ${said(data, 'job_id')} was cancelled. It cost ${dollars(data, 'charge_usdc')}.`],
+    subject: `Job cancelled: ${factOf(data, 'model')}`,
+    lines: [`Your job ${factOf(data, 'job_id')} was cancelled. It cost ${dollars(data, 'charge_usdc')}.`],
   }),
   'payout.address_changed': (data) => ({
     subject: 'A payout address changed',
     lines: [
-      `New address: ${said(data, 'to')}. Payouts to this address start on ${instant(data, 'paid_from')}.`,
+      `New address: ${factOf(data, 'to')}. Payouts to this address start on ${instant(data, 'paid_from')}.`,
       'If you did not make this change, sign in now and change it back.',
     ],
   }),
   'payout.held': (data) => ({
     subject: `Payout of ${dollars(data, 'amount_usdc')} is held`,
-    lines: [`Your payout of ${dollars(data, 'amount_usdc')} waits for an operator. Reason: ${said(data, 'reason')}.`],
+    lines: [`Your payout of ${dollars(data, 'amount_usdc')} waits for an operator. Reason: ${factOf(data, 'reason')}.`],
   }),
   'payout.paid': (data) => ({
     subject: `Payout of ${dollars(data, 'amount_usdc')} is paid`,
     lines: [
-      `We sent ${dollars(data, 'amount_usdc')} to ${said(data, 'recipient')}.`,
-      `Transaction: ${said(data, 'tx_hash')}`,
+      `We sent ${dollars(data, 'amount_usdc')} to ${factOf(data, 'recipient')}.`,
+      `Transaction: ${factOf(data, 'tx_hash')}`,
     ],
   }),
   'payout.returned': (data) => ({
     subject: `Payout of ${dollars(data, 'amount_usdc')} came back`,
     lines: [
-      `Your payout of ${dollars(data, 'amount_usdc')} came back to your balance. Reason: ${said(data, 'reason')}.`,
+      `Your payout of ${dollars(data, 'amount_usdc')} came back to your balance. Reason: ${factOf(data, 'reason')}.`,
     ],
   }),
   'webhook.test': () => ({
@@ -111,7 +111,7 @@ const EVENTS: Readonly<Record<string, (data: Facts) => Words>> = {
 }
 
 /** A fact as a text of one line. */
-function said(data: Facts, name: string): string {
+function factOf(data: Facts, name: string): string {
   const value = data[name]
   if (typeof value === 'string') return cleanLine(value, MAX_FACT_CHARS)
   return typeof value === 'number' ? String(value) : UNKNOWN

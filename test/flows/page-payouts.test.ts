@@ -301,7 +301,7 @@ it.each([
     await second.locator('#content').focus()
     await other.open('/buyer/logs', 'l')
     if (kind === 'keyboard') await second.keyboard.press('j')
-    else await second.getByRole('table', { name: 'Calls' }).getByRole('button').first().click()
+    else await second.getByRole('table', { name: 'Calls' }).locator('tbody').getByRole('button').first().click()
     const route = dialog(second).getByRole('region', { name: 'Route' })
     await route.getByText(/It went to the cheapest of \d+ offers that could serve it/).waitFor()
     await route.getByRole('row').filter({ hasText: offer }).getByText('served').waitFor()

@@ -104,7 +104,7 @@ const RPC_BODY: RowBody = { kind: 'json', limitBytes: MEGABYTE / 4 - 1 }
 export function surfaceRows(rails: Rails): readonly Row[] {
   const soldPaths = withCatalogueEntries(soldRows(rails), rails)
   const jobs = withCatalogueEntries(jobRows(rails), rails)
-  const index = createRowIndex(soldPaths, API)
+  const index = createRowIndex([...soldPaths, ...jobs], API)
   const forwarded = withCatalogueEntries(forwardRows(rails), rails)
   return [
     ...soldPaths,
@@ -271,7 +271,7 @@ function paymentRows(soldPaths: readonly Row[], rails: Rails): readonly Row[] {
 }
 
 /** Free calls with a key and a body. */
-function localRows({ creditByEitherHeader }: Rails, soldIndex: RowIndex): readonly Row[] {
+function localRows({ creditByEitherHeader }: Rails, payableIndex: RowIndex): readonly Row[] {
   const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
   return [
     {
@@ -280,7 +280,7 @@ function localRows({ creditByEitherHeader }: Rails, soldIndex: RowIndex): readon
       path: '/v1/route/explain',
       ...FLOOR,
       body: json(32, 'body'),
-      serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(soldIndex, raw, caller) },
+      serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(payableIndex, raw, caller) },
     },
     {
       ...COMPAT,

@@ -103,6 +103,17 @@ describe('a film of a provider with a queue', () => {
     expect([bytes.readUInt32BE(at) >> 16, bytes.readUInt32BE(at + 4) >> 16]).toEqual([320, 240])
   })
 
+  it('is explained before it is made: the price is that of its length, and a bad request is refused', async () => {
+    const explain = (body: object) => send('POST', '/v1/route/explain', { path, body })
+    const Explained = z.object({ would_serve: z.boolean(), offers: z.array(z.object({ estimate_micro: z.number() })) })
+    const priceOf = async (seconds: number) => {
+      const { body } = await explain({ model: 'sora-2', prompt: 'A boat on a lake.', seconds })
+      return Explained.parse(body).offers[0]?.estimate_micro ?? expect.fail('no offer')
+    }
+    expect(await priceOf(8)).toBe(2 * (await priceOf(4)))
+    expect((await explain({ model: QUEUE })).status).toBe(400)
+  })
+
   it('begins with a picture, ends with one and follows others, all of them unchanged', async () => {
     const reference = 'https://example.com/style.png'
     const body = {

@@ -271,6 +271,9 @@ describe('the playground', () => {
 
     await page.goto(`${site}/playground?models=gpt-image-1,gpt-4o-mini-tts,sandbox/job`)
     await waitForScreen(page)
+    await message(page).fill('A lighthouse in fog')
+    // Each model has its price before, the film included.
+    await expect.poll(() => page.getByText(/^At most \$\d+\.\d+ at sandbox-/).count()).toBe(3)
     await ask(page, 'A lighthouse in fog')
     const [picture, sound, film] = [/Image 1/, /TTS/, /job/].map((name) =>
       answerOf(page, new RegExp(`^Answer of .*${name.source}`)),

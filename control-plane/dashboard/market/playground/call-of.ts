@@ -65,8 +65,8 @@ export function callOf(column: ShownColumn, asked: Asked): ApiCall {
   return CALLS[column.making](column, asked)
 }
 
-/** A path with a JSON body that is sold by the call, and so is quoted before it is made. Jobs are not. */
-export const isQuoted = ({ making }: Pick<ShownColumn, 'making'>) => making !== 'film' && making !== 'music'
+/** True for the answers that jobs make. A job names its own cost. */
+export const isJob = ({ making }: Pick<ShownColumn, 'making'>) => making === 'film' || making === 'music'
 
 function target({ model, provider }: ModelColumn) {
   return { model, ...(provider === undefined ? {} : { provider: { only: [provider] } }) }

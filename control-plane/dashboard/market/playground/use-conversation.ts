@@ -4,7 +4,7 @@ import type { Answering } from './answer-chat.ts'
 import { answerChat } from './answer-chat.ts'
 import { answerJob, answerPicture, answerSpeech } from './answer-media.ts'
 import type { ApiCall, CallSettings, Question, Said } from './call-of.ts'
-import { callOf, isQuoted } from './call-of.ts'
+import { callOf, isJob } from './call-of.ts'
 import type { Making, ShownColumn } from './columns.ts'
 import { readRecord } from './read-record.ts'
 import type { ModelReply } from './reply.ts'
@@ -78,7 +78,7 @@ export function useConversation(paid: PayingCall) {
       }
       // The record has the charge of a stopped answer, and of a sound, whose bytes have no place for the cost.
       const { requestId, costMicro } = known
-      if (requestId === undefined || costMicro !== undefined || !isQuoted(column)) return
+      if (requestId === undefined || costMicro !== undefined || isJob(column)) return
       const record = await readRecord(paid, requestId)
       if (record !== undefined) onKnown({ costMicro: record.costMicro, provider: record.provider ?? known.provider })
     },

@@ -3,7 +3,7 @@ import { at } from '#control-plane/dashboard/data/answer-of.ts'
 import { MarketError, toMarketError } from '#control-plane/dashboard/data/client.ts'
 import type { PayingCall } from '#control-plane/dashboard/data/paid-call.ts'
 import type { CallSettings, Question } from './call-of.ts'
-import { callOf, isQuoted } from './call-of.ts'
+import { callOf } from './call-of.ts'
 import type { ShownColumn } from './columns.ts'
 import type { RoutedOffer } from './read-record.ts'
 import { listOf, offerOf } from './read-record.ts'
@@ -34,7 +34,7 @@ export function useQuotes(paid: PayingCall, asked: Asked): Readonly<Record<strin
     }
     const leaving = new AbortController()
     const timer = setTimeout(() => {
-      for (const column of columns.filter(isQuoted)) {
+      for (const column of columns) {
         const call = callOf(column, { settings, question, said: saidTo(turns, column.id) })
         quoteOf(paid, call, leaving.signal).then(
           (quote) => setQuotes((before) => ({ ...before, [column.id]: quote })),

@@ -14,6 +14,7 @@ const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'],
   [/\b1\d{12}\b/g, '<time>'],
   [/\/v1\/exports\/[\w.-]+/g, '/v1/exports/<token>'],
+  [/#[\w-]{43}$/g, '#<secret>'],
 ]
 const MEASURED = /(?:_at|_until|_ms|^since|^at)$/
 

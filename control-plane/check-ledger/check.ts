@@ -63,7 +63,7 @@ export async function checkMoney(config: CheckConfig, options: CheckOptions): Pr
     }
     const last: Finding =
       rest === undefined
-        ? { id: 'I10', state: 'none', detail: 'not asked for: --quiesce waits for rest' }
+        ? { id: 'I10', state: 'none', detail: 'checked only at rest, with --quiesce' }
         : findingOf('I10', 'at rest: nothing held, nothing unposted, gate and ledger equal', rest)
     const { poisoned, conflicts } = evidence.facts
     return { findings: inOrder([...findings, last, ...NOT_YET]), poisoned, conflicts }

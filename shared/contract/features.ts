@@ -5,14 +5,14 @@ import type { ChainRailName } from './chain-payments.ts'
  * unless turned off. The control plane reads them from its tables, the data plane from the `limits` document.
  */
 export const FEATURES = {
-  sign_ups: 'Wallets that are not known yet may sign in.',
-  new_offers: 'Sellers may put new offers on sale.',
-  payouts: 'Sellers are paid out; payouts that are signed always come to their end.',
-  paid_calls: 'Calls that cost money are taken; running ones always end well.',
-  long_jobs: 'New long jobs are taken; running ones always end well.',
-  x402_upto: 'Wallets may pay by x402 upto; payments under way always end well.',
-  x402_exact: 'Wallets may pay by x402 exact; payments under way always end well.',
-  mpp: 'Wallets may pay by MPP; payments under way always end well.',
+  sign_ups: 'New people can create an account.',
+  new_offers: 'Sellers can put new offers on sale.',
+  payouts: 'Sellers are paid out. Signed payouts always complete.',
+  paid_calls: 'Buyers can start paid calls. Running calls always finish.',
+  long_jobs: 'Buyers can start long jobs. Running jobs always finish.',
+  x402_upto: 'Wallets can pay by x402 upto. Started payments always finish.',
+  x402_exact: 'Wallets can pay by x402 exact. Started payments always finish.',
+  mpp: 'Wallets can pay by MPP. Started payments always finish.',
 } as const
 export type FeatureName = keyof typeof FEATURES
 

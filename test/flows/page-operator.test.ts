@@ -202,7 +202,7 @@ describe('an operator who watches the market', () => {
     await page.getByRole('button', { name: 'Preview changes' }).click()
     await page.getByText('1 new, 0 changed, 0 unchanged, 1 row refused.').waitFor()
     const changes = page.getByRole('table', { name: 'Changes of the import' })
-    await changes.getByRole('row', { name: `${id} Tokens in, a million none $0.25` }).waitFor()
+    await changes.getByRole('row', { name: `${id} Tokens in per million none $0.25` }).waitFor()
     await page.getByRole('table', { name: 'Refused rows' }).getByRole('row', { name: /^2 / }).waitFor()
     // The preview changes nothing.
     expect(await door('GET', `/v1/models/${id}`, network.sandbox.buyer_key).catch(String)).toContain('404')

@@ -178,7 +178,7 @@ it('an operator sees a payment by wallet among the newest, and none as open once
   await waitForScreen(page)
   const payer = wallet.account.address.toLowerCase()
   const payment = page
-    .getByRole('table', { name: 'Payments of wallets', exact: true })
+    .getByRole('table', { name: 'Wallet payments', exact: true })
     .locator('tbody tr')
     .filter({ hasText: payer.slice(0, 8) })
   await payment.getByText('confirmed', { exact: true }).waitFor({ timeout: PAID_MS })

@@ -87,7 +87,7 @@ export function changeFrom(before: number | null, now: number | null): ChangeTex
   const size = Math.abs((100 * (now - before)) / before)
   // A rounded zero is a change too small to show.
   if (size < 0.05) return { shown: 'same', words: 'about unchanged' }
-  const text = percent(size, size < 100 ? 1 : 0)
+  const text = size < 1_000 ? percent(size, size < 100 ? 1 : 0) : `${WHOLE.format(size)}%`
   return now > before ? { shown: `+${text}`, words: `up ${text}` } : { shown: `−${text}`, words: `down ${text}` }
 }
 

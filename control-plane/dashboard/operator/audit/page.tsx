@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorAuditQuery } from '#control-plane/dashboard/data/documents/operator-audit.ts'
 import { OperatorAuditDocument } from '#control-plane/dashboard/data/documents/operator-audit.ts'
+import { instant } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
@@ -93,6 +94,9 @@ function Audit() {
   )
 }
 
+/** A request before its sign-in has no account. */
+const kindText = (kind: string) => (kind === 'nobody' ? 'signed out' : kind)
+
 function columnsOf(open: (entry: Entry) => void): readonly Column<Entry>[] {
   return [
     {
@@ -110,7 +114,7 @@ function columnsOf(open: (entry: Entry) => void): readonly Column<Entry>[] {
       cell: ({ operation }) => <code className="nowrap">{operation}</code>,
       text: ({ operation }) => operation,
     },
-    { label: 'By', cell: ({ actorKind }) => actorKind, text: ({ actorKind }) => actorKind },
+    { label: 'By', cell: ({ actorKind }) => kindText(actorKind), text: ({ actorKind }) => actorKind },
     { label: 'Actor', cell: ({ actor }) => <code className="nowrap">{actor}</code>, text: ({ actor }) => actor },
     {
       label: 'Subject',
@@ -130,7 +134,7 @@ function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: (
       <Facts
         facts={[
           ['When', <Time key="at" at={entry.at} />],
-          ['By', `${entry.actorKind} ${entry.actor}`],
+          ['By', `${kindText(entry.actorKind)}, ${entry.actor}`],
           ['Subject', entry.subject ?? 'none'],
         ]}
       />
@@ -138,7 +142,7 @@ function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: (
         <table className="table">
           <thead>
             <tr>
-              <th scope="col">Member</th>
+              <th scope="col">Field</th>
               <th scope="col">Before</th>
               <th scope="col">After</th>
             </tr>
@@ -158,10 +162,15 @@ function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: (
   )
 }
 
+/** A member as JSON; an instant as a time. */
+function memberText(name: string, member: unknown): string {
+  return typeof member === 'number' && name.endsWith('At') ? instant(member, 'utc') : JSON.stringify(member)
+}
+
 function membersOf(text: string | null): ReadonlyMap<string, string> {
   const value: unknown = text === null ? null : JSON.parse(text)
   if (typeof value !== 'object' || value === null) return new Map()
-  return new Map(Object.entries(value).map(([name, member]) => [name, JSON.stringify(member)]))
+  return new Map(Object.entries(value).map(([name, member]) => [name, memberText(name, member)]))
 }
 
 type Limit = NonNullable<OperatorAuditQuery['rateLimits']>[number]

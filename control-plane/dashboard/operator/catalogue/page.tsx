@@ -18,6 +18,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { WholeList } from '#control-plane/dashboard/ui/whole-list.ts'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { ImportModels } from './import-models.tsx'
+import { UNITS, withPoint } from './price-units.ts'
 import type { ShownPriceVersion } from './put-prices.tsx'
 import { PutPrices } from './put-prices.tsx'
 
@@ -107,7 +108,7 @@ const MODEL_COLUMNS: readonly Column<Model>[] = [
     ),
     text: ({ id }) => id,
   },
-  { label: 'Made by', cell: ({ lab }) => lab, text: ({ lab }) => lab },
+  { label: 'Lab', cell: ({ lab }) => lab, text: ({ lab }) => lab },
   { label: 'Offers', isNumber: true, cell: ({ offerCount }) => offerCount, text: ({ offerCount }) => offerCount },
 ]
 
@@ -163,7 +164,7 @@ function OfModel({ data, curl, model, after, onPage, whole }: OfModelProps) {
       <Card title={`Names of ${model}`}>
         <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
       </Card>
-      <Card title="What changed" isFlush>
+      <Card title="Changes" isFlush>
         <Table
           label="Changes of the catalogue"
           columns={CHANGE_COLUMNS}
@@ -191,16 +192,19 @@ function OfModel({ data, curl, model, after, onPage, whole }: OfModelProps) {
 }
 
 type Price = NonNullable<OperatorCatalogueQuery['referencePrices']>[number]
-const PICO_PER_MICRO_PER_MILLION = 1_000_000
+/** Decimal places between pico-USD of a unit and dollars of a million units. */
+const MILLION_PLACES = 6
 const MILLISECONDS_PER_SECOND = 1_000
 
-/** Pico-USD a unit are micro-USD a million units. */
-const perMillion = (pico: string) =>
-  `$${(Number(pico) / PICO_PER_MICRO_PER_MILLION).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`
+/** A price in the unit in which operators type it. */
+function priceIn(unit: string, pico: string): string {
+  const { label, places } = UNITS[unit] ?? { label: `${words(unit)} per million`, places: MILLION_PLACES }
+  return `${label}: $${withPoint(pico, places)}`
+}
 
 const PRICE_COLUMNS: readonly Column<Price>[] = [
   {
-    label: 'Counts since',
+    label: 'In force since',
     cell: ({ effectiveAt }) => <Time at={effectiveAt} />,
     text: ({ effectiveAt }) => effectiveAt,
     unit: 'time',
@@ -211,7 +215,7 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
     text: ({ state }) => state,
   },
   {
-    label: 'Price per million units',
+    label: 'Price',
     cell: ({ unitPrices, overrides, minimums }) => (
       <>
         <div>{linesOf(unitPrices)}</div>
@@ -246,14 +250,23 @@ function leastOf({ milliseconds, characters }: Price['minimums']): string[] {
 }
 
 function linesOf(unitPrices: ShownPriceVersion['unitPrices']): string {
-  return unitPrices.map(({ unit, pico }) => `${words(unit)} ${perMillion(pico)}`).join(' · ')
+  return unitPrices.map(({ unit, pico }) => priceIn(unit, pico)).join(' · ')
 }
 
 const SHOWN_CHARS = 100
 
-/** The beginning of a value as JSON; all of it on hover and in the file. */
-function Cut({ text }: { readonly text: string }) {
+/** A field with a price in pico-USD: its usage class. A least amount is no price. */
+const PRICE_FIELD = /^price\.(\w+)(?!.* at least$)/
+/** Digits as JSON text, as a price is written. */
+const PICO = /^"(\d+)"$/
+
+/** A price in its unit, or the beginning of a value as JSON. All of a value is on hover and in the file. */
+function Cut({ field, text }: { readonly field: string; readonly text: string }) {
   if (text === 'null') return <span className="muted">nothing</span>
+  const unit = PRICE_FIELD.exec(field)?.[1]
+  const pico = PICO.exec(text)?.[1]
+  if (unit !== undefined && pico !== undefined)
+    return <span title={`${pico} pico-USD a unit`}>{priceIn(unit, pico)}</span>
   return <code title={text}>{text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}</code>
 }
 
@@ -262,8 +275,8 @@ type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][num
 const CHANGE_COLUMNS: readonly Column<Change>[] = [
   { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
   { label: 'Field', cell: ({ field }) => <code className="nowrap">{field}</code>, text: ({ field }) => field },
-  { label: 'Before', cell: ({ before }) => <Cut text={before} />, text: ({ before }) => before },
-  { label: 'After', cell: ({ after }) => <Cut text={after} />, text: ({ after }) => after },
+  { label: 'Before', cell: ({ field, before }) => <Cut field={field} text={before} />, text: ({ before }) => before },
+  { label: 'After', cell: ({ field, after }) => <Cut field={field} text={after} />, text: ({ after }) => after },
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
 ]
 

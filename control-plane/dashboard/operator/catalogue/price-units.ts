@@ -18,7 +18,7 @@ const SECOND = 9
 const tokens = (name: keyof Pricing, label: string): Unit => ({
   part: 'pricing',
   name,
-  label: `${label}, a million`,
+  label: `${label} per million`,
   places: MILLION,
 })
 const media = (name: keyof UnitPricing, label: string, places: number): Unit => ({

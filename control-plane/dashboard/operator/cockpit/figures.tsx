@@ -91,7 +91,7 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
                 <Change now={dollarsOf(now.feesMicro)} before={dollarsOf(before.feesMicro)}>
                   <Money micro={before.feesMicro} />
                 </Change>
-                {take === null ? null : `, ${percent(take, 2)} of volume`}
+                {take === null ? null : ` · ${percent(take, 2)} of volume`}
               </>
             ),
           },

@@ -4,6 +4,7 @@ import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documen
 import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { compact, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { holdCause } from '#control-plane/dashboard/operator/hold-cause.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
@@ -81,7 +82,7 @@ function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQu
         <Badge key={`${kind} ${subject}`} tone="bad">{`${words(kind)} at ${subject}, seen ${timesSeen} times`}</Badge>
       ))}
       {payoutHolds.map(({ id, reason }) => (
-        <Badge key={id} tone="warn">{`payouts wait: ${reason}`}</Badge>
+        <Badge key={id} tone="warn">{`Payouts wait: ${holdCause(reason)}`}</Badge>
       ))}
       <Link to="/operator/invariants">See all invariants</Link>
     </Notice>
@@ -102,7 +103,11 @@ function Holds({ data }: { readonly data: OperatorCockpitQuery }) {
           value: <Money micro={held} />,
           hint: holds === null ? undefined : `${holds.length}${more} open ${holds.length === 1 ? 'hold' : 'holds'}`,
         },
-        { label: 'Overdue holds now', value: overdue ?? UNKNOWN, hint: <Link to="/operator/money">Look at them</Link> },
+        {
+          label: 'Overdue holds now',
+          value: overdue ?? UNKNOWN,
+          hint: <Link to="/operator/money">See open holds</Link>,
+        },
         {
           label: 'Events waiting now',
           value: data.poisonedEvents?.length ?? UNKNOWN,

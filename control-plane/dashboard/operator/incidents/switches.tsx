@@ -17,7 +17,7 @@ type Switch = NonNullable<OperatorIncidentsQuery['features']>[number]
 export function Switches({ data, curl }: { readonly data: OperatorIncidentsQuery; readonly curl: string }) {
   const [asked, setAsked] = useState<Switch>()
   return (
-    <Card title="Switches" about="Both planes apply a change within seconds" isFlush>
+    <Card title="Switches" about="A change takes effect within seconds" isFlush>
       <Table
         label="Switches"
         columns={columnsOf(setAsked)}
@@ -43,7 +43,7 @@ function Turn({ feature, onClose }: { readonly feature: Switch; readonly onClose
   return (
     <Confirm
       title={`Switch ${words(name)} ${isOn ? 'off' : 'on'}?`}
-      about={meaning}
+      about={`While this switch is on: ${meaning}`}
       lines={[{ name: words(name), now: isOn ? 'on' : 'off', after: isOn ? 'off' : 'on' }]}
       action={isOn ? 'Switch off' : 'Switch on'}
       isDanger={isOn}

@@ -4,6 +4,7 @@ import type { OperatorInvariantsQuery } from '#control-plane/dashboard/data/docu
 import { OperatorInvariantsDocument } from '#control-plane/dashboard/data/documents/operator-invariants.ts'
 import { count, milliseconds, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { holdCause } from '#control-plane/dashboard/operator/hold-cause.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -81,7 +82,7 @@ function Verdict({ state: { runs, differences, payoutHolds } }: { readonly state
       </span>
       {payoutHolds.map(({ id, reason, setAt }) => (
         <Badge key={id} tone="warn">
-          Payouts wait since <Time at={setAt} />: {reason}
+          Payouts wait since <Time at={setAt} />: {holdCause(reason)}
         </Badge>
       ))}
     </Notice>
@@ -123,7 +124,7 @@ const VERDICTS = {
 const COLUMNS: readonly Column<Line>[] = [
   { label: 'No.', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
   { label: 'Invariant', cell: ({ name }) => <strong>{name}</strong>, text: ({ name }) => name },
-  { label: 'Rule', cell: ({ holds }) => holds, text: ({ holds }) => holds },
+  { label: 'Rule', cell: ({ holds }) => <span className="rule">{holds}</span>, text: ({ holds }) => holds },
   {
     label: 'Result',
     cell: ({ verdict }) => <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].text}</Badge>,

@@ -35,6 +35,8 @@ const KINDS = {
   deposit: 'Deposit',
   payment: 'Payment by wallet',
   payout: 'Payout',
+  payout_paid: 'Payout paid',
+  payout_returned: 'Payout returned',
   grant: 'Grant',
   refund: 'Refund',
   withdrawal: 'Withdrawal',
@@ -73,7 +75,7 @@ function Ledger() {
   return (
     <Page
       title="Ledger"
-      about="Every transaction of the market’s money. Its entries sum to 0, and nothing is ever changed or deleted."
+      about="Every transaction of the market’s money. Its entries sum to 0, and no entry is ever changed or deleted."
     >
       <LedgerFilters search={search} onChange={change} />
       <Loaded query={query}>
@@ -131,7 +133,7 @@ function LedgerFilters({ search: { account, kind, reference, from, to }, onChang
     <Filters active={active}>
       <Search
         label="Reference"
-        placeholder="Request id, ledger key or transaction id"
+        placeholder="Request id or key"
         value={reference ?? ''}
         onSearch={(text) => onChange({ reference: text.trim() === '' ? undefined : text.trim() })}
       />

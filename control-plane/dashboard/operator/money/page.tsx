@@ -27,7 +27,7 @@ function MoneyScreen() {
   const query = useScreen(OperatorMoneyDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorMoneyDocument, {}, true)
   return (
-    <Page title="Money" about="Holds, shortfalls, transfers on their way, and events waiting for a decision.">
+    <Page title="Money" about="Treasury, holds, payouts, wallet payments, and events that need your decision.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -49,6 +49,21 @@ function MoneyScreen() {
 }
 
 type Departures = NonNullable<NonNullable<OperatorMoneyQuery['treasury']>['departureHold']>
+
+/** The cause of a stop of all payouts, and the operator's next step. Other causes keep their code. */
+const STOPS: Readonly<Record<string, string>> = {
+  not_set_up:
+    'no treasury is set up. Set TREASURY_ADDRESS, a signer and CHAIN_RPC_URL, then restart the control plane.',
+  switched_off: 'the payouts switch is off. Turn the switch on under Incidents.',
+  ledger_check: 'the money checker found a fault, or money is under review. See the holds on all payouts below.',
+}
+
+/** The reason why payments by wallet are closed. Other reasons keep their code. */
+const CLOSED: Readonly<Record<string, string>> = {
+  not_set_up: 'not set up',
+  chain_unreachable: 'chain unreachable',
+  no_gas_or_kinds: 'no gas, or no payment kind',
+}
 
 const AWAITED: Readonly<Record<string, string>> = {
   journals: 'the journals of the data planes',
@@ -75,6 +90,9 @@ function Held({ hold: { since, waitsFor, treasury, block, until, open } }: { rea
   )
 }
 
+const closedText = (reason: string | null | undefined) =>
+  reason == null ? 'not set up' : (CLOSED[reason] ?? words(reason))
+
 function Standing({
   data: { treasury, shortfall, walletPaymentsState: wallets },
 }: {
@@ -83,7 +101,7 @@ function Standing({
   return (
     <>
       {treasury?.stoppedFor === null || treasury === null ? null : (
-        <Notice tone="bad">Payouts have stopped: {treasury.stoppedFor}</Notice>
+        <Notice tone="bad">Payouts have stopped: {STOPS[treasury.stoppedFor] ?? words(treasury.stoppedFor)}</Notice>
       )}
       {treasury?.departureHold == null ? null : <Held hold={treasury.departureHold} />}
       {treasury?.needsRefill === true ? (
@@ -96,18 +114,18 @@ function Standing({
             value: <Money micro={treasury?.balanceMicro} />,
             hint: treasury?.isSetUp === true ? undefined : 'no signer is configured',
           },
-          { label: 'Short', value: <Money micro={shortfall?.owedMicro} />, hint: 'spent and not covered' },
+          { label: 'Shortfall', value: <Money micro={shortfall?.owedMicro} />, hint: 'spent by buyers, not covered' },
           {
             label: 'Wallet payments in flight',
             value: <Money micro={wallets?.exposureMicro} />,
             hint:
-              wallets === null ? undefined : `${wallets.unminedTransactions} transactions, ${wallets.hanging} hanging`,
+              wallets === null ? undefined : `${wallets.unminedTransactions} transactions, ${wallets.hanging} stuck`,
           },
           {
             label: 'Facilitator',
             value: (
               <Badge tone={wallets?.isOpen === true ? 'good' : 'warn'}>
-                {wallets?.isOpen === true ? 'open' : (wallets?.closedFor ?? 'not set up')}
+                {wallets?.isOpen === true ? 'open' : closedText(wallets?.closedFor)}
               </Badge>
             ),
           },
@@ -138,7 +156,7 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
     unit: 'time',
   },
   {
-    label: 'Ends',
+    label: 'Expires',
     isNumber: true,
     cell: ({ expiresAt }) => <Ago at={expiresAt} />,
     text: ({ expiresAt }) => expiresAt,
@@ -146,8 +164,8 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
   },
   {
     label: 'State',
-    cell: ({ isOverdue }) => <Badge tone={isOverdue ? 'bad' : 'good'}>{isOverdue ? 'overdue' : 'runs'}</Badge>,
-    text: ({ isOverdue }) => (isOverdue ? 'overdue' : 'runs'),
+    cell: ({ isOverdue }) => <Badge tone={isOverdue ? 'bad' : 'good'}>{isOverdue ? 'overdue' : 'running'}</Badge>,
+    text: ({ isOverdue }) => (isOverdue ? 'overdue' : 'running'),
   },
 ]
 

@@ -29,7 +29,7 @@ const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
     ),
     text: ({ state }) => state,
   },
-  { label: 'Way', cell: ({ rail }) => words(rail), text: ({ rail }) => rail },
+  { label: 'Method', cell: ({ rail }) => words(rail), text: ({ rail }) => rail },
   {
     label: 'Wallet',
     cell: ({ payer }) => <code className="nowrap">{short(payer)}</code>,
@@ -52,9 +52,9 @@ const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
 /** The newest payments by x402 and MPP, in any state. */
 export function Payments({ data, curl }: Props) {
   return (
-    <Card title="Payments of wallets" about="The newest 25" isFlush>
+    <Card title="Wallet payments" about="The newest 25" isFlush>
       <Table
-        label="Payments of wallets"
+        label="Wallet payments"
         columns={PAYMENT_COLUMNS}
         rows={data.walletPayments ?? []}
         most={12}
@@ -94,9 +94,9 @@ const STATE_COLUMNS: readonly Column<State>[] = [
 /** Sums of the payments that the chain has not confirmed, and of those that were never paid. */
 export function OpenPayments({ data, curl }: Props) {
   return (
-    <Card title="Open payments of wallets" about="By state, including written-off payments" isFlush>
+    <Card title="Open wallet payments" about="By state, including written-off payments" isFlush>
       <Table
-        label="Open payments of wallets"
+        label="Open wallet payments"
         columns={STATE_COLUMNS}
         rows={data.walletPaymentsState?.states ?? []}
         keyOf={({ state }) => state}

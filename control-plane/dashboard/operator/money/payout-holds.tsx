@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { PageClearPayoutHoldDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { holdCause } from '#control-plane/dashboard/operator/hold-cause.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -14,13 +15,6 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 type PayoutHold = NonNullable<OperatorMoneyQuery['moneyState']>['payoutHolds'][number]
 type Props = { readonly data: OperatorMoneyQuery; readonly curl: string }
 
-/** The cause of a hold in words. Other causes keep their code. */
-function causeOf(reason: string): string {
-  const [kind, detail = ''] = reason.split(':')
-  if (kind === 'invariant') return `The money checker found invariant ${detail} broken`
-  return reason.replace(/[_:]/g, ' ')
-}
-
 /** The holds that keep every payout back, each with the button that clears it. */
 export function PayoutHolds({ data: { moneyState }, curl }: Props) {
   const [asked, setAsked] = useState<PayoutHold>()
@@ -30,7 +24,7 @@ export function PayoutHolds({ data: { moneyState }, curl }: Props) {
       label: 'Cause',
       cell: ({ reason }) => (
         <>
-          {causeOf(reason)}
+          {holdCause(reason)}
           <span className="sub mono">{reason}</span>
         </>
       ),
@@ -41,14 +35,14 @@ export function PayoutHolds({ data: { moneyState }, curl }: Props) {
     {
       label: 'Change',
       cell: (hold) => (
-        <Button aria-label={`Clear the hold: ${causeOf(hold.reason)}`} onClick={() => setAsked(hold)}>
+        <Button aria-label={`Clear the hold: ${holdCause(hold.reason)}`} onClick={() => setAsked(hold)}>
           Clear
         </Button>
       ),
     },
   ]
   return (
-    <Card title="Holds on all payouts" about="While one is in force, the market pays no seller" isFlush>
+    <Card title="Holds on all payouts" about="While a hold is in force, the market pays no seller" isFlush>
       <Table
         label="Holds on all payouts"
         columns={columns}
@@ -81,7 +75,7 @@ function Clear({ hold: { id, reason }, others, onClose }: ClearProps) {
   return (
     <Confirm
       title="Clear this hold?"
-      about={`${causeOf(reason)}. ${
+      about={`${holdCause(reason)}. ${
         others === 0
           ? 'Payouts of all sellers resume with the next ones. A payout that is on the chain cannot be undone.'
           : 'Payouts still wait for the other holds.'

@@ -39,7 +39,7 @@ export function HeldTransfers({ data }: { readonly data: OperatorMoneyQuery }) {
   return (
     <TransferList
       title="Payouts on hold"
-      about="Each waits until an operator releases it. Up to 100"
+      about="Up to 100. Each payout waits until an operator releases it"
       rows={data.heldTransfers ?? []}
       most={25}
       empty={

@@ -53,7 +53,7 @@ function Support() {
     >
       <Filters>
         <Search
-          label="Find"
+          label="Find a customer or a call"
           placeholder="Wallet, key, request id, account or transaction"
           value={find}
           onSearch={(text) => {

@@ -4,7 +4,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerSalesFileDocument } from '#control-plane/dashboard/data/documents/seller-sales-file.ts'
-import { compact, day, money, percent, volume } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, money, percent, UNKNOWN, volume } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
@@ -67,7 +67,7 @@ function Earnings() {
             <Days data={data} />
             <Models data={data} curl={curl} about={`The last ${rangeName}`} />
             <ProviderBills data={data} curl={curl} />
-            <Card title="Sales" about="All sales, newest first. Earnings are paid out together" isFlush>
+            <Card title="Sales" about="All sales, newest first" isFlush>
               <Table
                 label="Sales"
                 columns={SALE_COLUMNS}
@@ -139,11 +139,11 @@ function Sums({ data: { earnings }, rangeName }: SumsProps) {
 function Days({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
   const days = [...(earnings?.daily ?? [])].sort((a, b) => (a.day < b.day ? -1 : 1))
   return (
-    <Card title="By day" about="Net and fee together are the gross: what buyers paid">
+    <Card title="By day" about="What buyers paid: your net and the fee of the market">
       {days.every(({ earnedMicro }) => earnedMicro === 0) ? (
         <Empty title="Nothing earned in this range">
           <p>
-            An offer with the best price of its book is asked first. <Link to="/seller/offers">See your offers.</Link>
+            Calls go to the offer with the best price first. <Link to="/seller/offers">See your offers.</Link>
           </p>
         </Empty>
       ) : (
@@ -167,12 +167,21 @@ function Days({ data: { earnings } }: { readonly data: SellerEarningsQuery }) {
 type ModelLine = NonNullable<SellerEarningsQuery['earnings']>['byModel'][number]
 
 const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
-  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  {
+    label: 'Model',
+    cell: ({ model }) => (
+      <Link to="/seller/offers" search={{ model }}>
+        {model}
+      </Link>
+    ),
+    text: ({ model }) => model,
+  },
   { label: 'Calls', isNumber: true, cell: ({ requests }) => compact(requests), text: ({ requests }) => requests },
   {
     label: 'Tokens',
     isNumber: true,
-    cell: ({ totalTokens }) => compact(totalTokens),
+    // Media is not sold by the token.
+    cell: ({ totalTokens }) => (totalTokens === 0 ? UNKNOWN : compact(totalTokens)),
     text: ({ totalTokens }) => totalTokens,
   },
   {

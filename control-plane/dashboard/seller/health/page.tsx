@@ -59,7 +59,7 @@ function Health() {
     >
       <Loaded query={query}>
         {(data) => (
-          <Card title="Events" about="UTC days" isFlush>
+          <Card title="Events" about="Newest first. Days are UTC days" isFlush>
             <Table
               label="Health log"
               columns={columnsOf(now, setReset)}

@@ -83,7 +83,7 @@ export function EditOffer({ offer, onDone }: Props) {
             {isActive ? 'Pause' : 'Resume'}
           </Button>
           <Button kind="primary" type="submit" disabled={!isChanged || update.isPending}>
-            Change
+            Save changes
           </Button>
         </div>
       </form>

@@ -53,7 +53,7 @@ function Payouts() {
   return (
     <Page
       title="Payouts"
-      about="Payouts in USDC to the addresses of your offers. A balance above the threshold is paid automatically, or at once on request."
+      about="Payouts in USDC to the addresses of your offers. We pay a balance above the minimum automatically. You can also ask for it at once."
       actions={
         <Button kind="primary" disabled={request.isPending} onClick={() => request.mutate({})}>
           Pay me now
@@ -71,8 +71,8 @@ function Payouts() {
               <Schedule position={payouts} />
               <p className="muted">
                 Amounts are net: the market's fee
-                {service === null ? '' : ` of ${percent(service.feeBps / BPS_OF_PERCENT, 2)}`} is taken from each sale,
-                and none from a payout. <Link to="/fees">Fees</Link>
+                {service === null ? '' : ` of ${percent(service.feeBps / BPS_OF_PERCENT, 2)}`} is taken from each sale.
+                Payouts are free. <Link to="/fees">Fees</Link>
               </p>
               <Card title="By address" isFlush>
                 <Table
@@ -123,10 +123,10 @@ function Position({ position }: { readonly position: PayoutPosition }) {
           value: <Money micro={availableUsdc} />,
           hint: (
             <>
-              <Meter share={share} label="Share of the threshold" />
+              <Meter share={share} label="Share of the minimum payout" />
               {share >= 1
-                ? `above the threshold of ${money(thresholdUsdc)}`
-                : `${money(toMicro(thresholdUsdc) - toMicro(availableUsdc))} is missing to the threshold of ${money(thresholdUsdc)}`}
+                ? `above the minimum of ${money(thresholdUsdc)}`
+                : `${money(toMicro(thresholdUsdc) - toMicro(availableUsdc))} to go until automatic payout (${money(thresholdUsdc)})`}
             </>
           ),
         },

@@ -275,7 +275,7 @@ function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const known = data.priceHistory?.paid
   const paid = everyBucket(known ?? [], 'day', lastSpan(PAID_MS))
   return (
-    <Card title="What buyers paid below list" about="By day">
+    <Card title="Discounts by day" about="The average and the best discount that buyers got">
       {known === null ? (
         <NotSummed />
       ) : paid.length === 0 ? (
@@ -287,7 +287,7 @@ function Paid({ data }: { readonly data: SellerYieldQuery }) {
           label="Discount by day"
           times={paid.map(([at]) => at)}
           series={[
-            { name: 'Paid', values: paid.map(([, row]) => row?.discountPct ?? null) },
+            { name: 'Average', values: paid.map(([, row]) => row?.discountPct ?? null) },
             { name: 'Best', values: paid.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}

@@ -238,7 +238,7 @@ it.each([
     await waitForScreen(page)
     await hands.write('Base URL of the provider', `${sandbox.provider_url}/v1`)
     await hands.write('API key', 'sk-a-key-of-a-stranger')
-    await hands.press('See what it serves')
+    await hands.press('Find your models')
     await page.waitForURL(/step=models/)
     await hands.write('Find a model', model)
     await hands.tick(model)

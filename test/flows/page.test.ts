@@ -206,7 +206,7 @@ describe('the page', () => {
     await heading(page, 'List capacity').waitFor()
     await page.getByLabel('Base URL of the provider').fill(`${network.sandbox.provider_url}/v1`)
     await page.getByLabel('API key').fill('sk-a-key-of-the-page')
-    await page.getByRole('button', { name: 'See what it serves' }).click()
+    await page.getByRole('button', { name: 'Find your models' }).click()
     await page.waitForURL(/step=models/)
     await page.getByRole('button', { name: 'Show all' }).click()
     await page.getByLabel(MODEL, { exact: true }).check()

@@ -274,13 +274,15 @@ function bandPath(band: NonNullable<Series['band']>, x: Scale, y: Scale): string
     .join('')
 }
 
-/** The places of the labels: both ends, and as many between them as fit. */
+/** The places of the labels: both ends, and places at one distance between them, as many as fit. */
 function placesOfLabels(length: number, width: number): readonly number[] {
   const most = Math.max(2, Math.floor(width / LABEL_WIDTH))
   if (length <= 1) return length === 0 ? [] : [0]
-  const labels = Math.min(most, length)
-  const places = Array.from({ length: labels }, (_, at) => Math.round((at * (length - 1)) / (labels - 1)))
-  return [...new Set(places)]
+  const last = length - 1
+  const step = Math.ceil(last / (most - 1))
+  // A place too near to the last one would touch its label.
+  const inner = Array.from({ length: Math.floor(last / step) }, (_, at) => at * step)
+  return [...inner.filter((place) => place === 0 || place + step <= last), last]
 }
 
 /** Series on top of each other. */

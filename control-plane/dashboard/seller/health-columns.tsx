@@ -5,6 +5,9 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
 export type ShownHealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
 
+/** The status of the provider's answer, and its message where it had one. */
+const messageOf = ({ statusCode, errorDetail }: ShownHealthLine) => `${statusCode ?? ''} ${errorDetail}`.trim()
+
 /** Columns of an offer's health log. */
 export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
   { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp, unit: 'time' },
@@ -16,8 +19,8 @@ export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
   },
   {
     label: "Provider's message",
-    cell: ({ statusCode, errorDetail }) => `${statusCode === null ? '' : `${statusCode} `}${errorDetail}`,
-    text: ({ errorDetail }) => errorDetail,
+    cell: messageOf,
+    text: messageOf,
   },
   {
     label: 'Paused until',

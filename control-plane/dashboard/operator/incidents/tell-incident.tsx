@@ -40,7 +40,7 @@ function draftOf({ title, state, models, providers }: ShownIncident): Draft {
 }
 
 /** The public text of an incident now, and after the change. */
-function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
+function linesOf(before: Draft, draft: Draft): readonly DiffLine[] {
   const rows = [
     ['Title', (of: Draft) => of.title],
     ['State', ({ state }: Draft) => state],
@@ -48,13 +48,13 @@ function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
     ['Providers', ({ models, providers }: Draft) => listText(providers, models === '' ? 'all' : 'none named')],
   ] as const
   return rows
-    .map(([name, read]) => ({ name, now: before === undefined ? 'nothing' : read(before), after: read(draft) }))
+    .map(([name, read]) => ({ name, now: read(before), after: read(draft) }))
     .filter(({ now, after }) => now !== after)
 }
 
 type Props = { readonly incident: ShownIncident | undefined; readonly onClose: () => void }
 
-/** Declares an incident, or adds an update to an open one, after a preview of the public text. */
+/** Declares an incident, or adds an update to an open one after a preview of what changes. */
 export function TellIncident({ incident, onClose }: Props) {
   const say = useToast()
   const before = incident === undefined ? undefined : draftOf(incident)
@@ -129,7 +129,7 @@ export function TellIncident({ incident, onClose }: Props) {
             onChange={set('providers')}
           />
         </div>
-        <Shown lines={linesOf(before, draft)} />
+        {before === undefined ? null : <Shown lines={linesOf(before, draft)} />}
         {error === null ? null : <ErrorNotice error={error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>

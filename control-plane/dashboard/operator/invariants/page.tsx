@@ -36,7 +36,7 @@ function InvariantsScreen() {
   return (
     <Page
       title="Invariants"
-      about="Rules that the market’s money always keeps. A checker that shares no code with the market reads the ledger, the gate and the journals. A breach holds back payouts."
+      about="Rules that the market’s money always keeps. A checker that shares no code with the market reads the ledger, the gate and the journals. A broken rule holds all payouts."
       actions={
         <Button kind="primary" disabled={run.isPending} onClick={() => run.mutate({})}>
           {run.isPending ? 'Checking…' : 'Run the check'}
@@ -117,13 +117,13 @@ function linesOf(runs: MoneyState['runs']): readonly Line[] {
 const VERDICTS = {
   ok: { tone: 'good', text: 'holds' },
   breach: { tone: 'bad', text: 'broken' },
-  none: { tone: 'plain', text: 'nothing to check' },
+  none: { tone: 'plain', text: 'not checked' },
   tests: { tone: 'plain', text: 'not in a run' },
 } as const
 
 const COLUMNS: readonly Column<Line>[] = [
-  { label: 'No.', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
-  { label: 'Invariant', cell: ({ name }) => <strong>{name}</strong>, text: ({ name }) => name },
+  { label: 'No.', phone: 'lead', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'Invariant', phone: 'title', cell: ({ name }) => <strong>{name}</strong>, text: ({ name }) => name },
   { label: 'Rule', cell: ({ holds }) => <span className="rule">{holds}</span>, text: ({ holds }) => holds },
   {
     label: 'Result',

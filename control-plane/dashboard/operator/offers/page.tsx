@@ -194,19 +194,20 @@ function Move({ offer, onClose }: { readonly offer: Row; readonly onClose: () =>
     say(text)
   }
   const delist = useChange(PageDelistOfferDocument, { onDone: done('The offer is off the market.') })
-  const restore = useChange(PageRestoreOfferDocument, { onDone: done('Its seller may put it on sale again.') })
+  const restore = useChange(PageRestoreOfferDocument, {
+    onDone: done('Restored. The seller can put the offer on sale again.'),
+  })
   const isBack = isDelisted(offer)
   const change = isBack ? restore : delist
   return (
     <Confirm
-      title={isBack ? 'Restore this offer?' : 'Delist this offer?'}
+      title={`${isBack ? 'Restore' : 'Delist'} ${offer.model} at ${offer.provider}?`}
       about={
         isBack
-          ? 'The offer comes back paused, and its seller decides. The audit keeps the reason.'
+          ? 'The offer comes back paused. Its seller decides when to sell again.'
           : 'The offer gets no more calls. Its seller sees the reason, and cannot restore the offer.'
       }
       lines={[
-        { name: 'Offer', now: `${offer.model} at ${offer.provider}`, after: `${offer.model} at ${offer.provider}` },
         {
           name: 'State',
           now: isBack ? `delisted: ${offer.delistedReason}` : offer.status,

@@ -52,7 +52,7 @@ export function KeyStep({ configs, providers, onFound }: Props) {
         <>
           <Select
             label="Provider"
-            hint="Only these providers can be sold here"
+            hint="Providers that this market can sell"
             value={draft.provider}
             choices={[
               { value: '', label: 'Choose a provider' },
@@ -71,7 +71,9 @@ export function KeyStep({ configs, providers, onFound }: Props) {
             hint={
               draft.baseUrl.includes('*')
                 ? 'Replace * with the name of your own resource.'
-                : 'Filled in by your choice above.'
+                : draft.provider === ''
+                  ? 'Choose a provider to fill this in.'
+                  : 'Filled in by your choice above.'
             }
             type="url"
             required
@@ -93,7 +95,7 @@ export function KeyStep({ configs, providers, onFound }: Props) {
       {discover.error === null ? null : <ErrorNotice error={discover.error} />}
       <div>
         <Button kind="primary" type="submit" disabled={discover.isPending}>
-          {discover.isPending ? 'Asking the provider …' : 'See what it serves'}
+          {discover.isPending ? 'Asking the provider …' : 'Find your models'}
         </Button>
       </div>
     </form>

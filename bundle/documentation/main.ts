@@ -124,10 +124,16 @@ function writePages(): void {
     write(`${name}.html`, htmlOf(tree))
     if (path.startsWith('/docs/reference/schemas/')) continue
     for (const { id, title, text } of searchedOf(path, tree)) {
-      index.add({ id, title, page: tree.title, text, excerpt: text.slice(0, EXCERPT_CHARACTERS) })
+      index.add({ id, title, page: tree.title, text, excerpt: excerptOf(text) })
     }
   }
   write('search.json', JSON.stringify(index))
+}
+
+/** The beginning of a text, which ends with a whole word. */
+function excerptOf(text: string): string {
+  if (text.length <= EXCERPT_CHARACTERS) return text
+  return `${text.slice(0, EXCERPT_CHARACTERS).replace(/\s+\S*$/, '')} …`
 }
 
 type Searched = { readonly id: string; readonly title: string; readonly text: string }

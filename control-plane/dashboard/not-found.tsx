@@ -4,7 +4,7 @@ import { Page } from './ui/page.tsx'
 /** The screen of an address that leads to nothing. */
 export function NotFound() {
   return (
-    <Page title="Not found" about="Nothing is at this address, or it belongs to somebody else.">
+    <Page title="Not found" about="This page does not exist, or your account cannot see it.">
       <p>
         <Link to="/">Go to the market</Link>
       </p>

@@ -106,7 +106,7 @@ function useActions(filmModel: string | undefined): readonly Command[] {
       ? []
       : [
           {
-            label: 'Start a film',
+            label: 'Start a video',
             about: ACTION,
             also: 'video job',
             to: `/playground?models=${encodeURIComponent(filmModel)}`,

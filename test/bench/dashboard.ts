@@ -36,7 +36,7 @@ const ACTIVITY = {
   name: 'activity',
   side: 'buyer',
   path: '/buyer/activity',
-  shows: card('Sums of the period', 'tbody tr'),
+  shows: card('Totals of the period', 'tbody tr'),
 } as const
 const LOGS = { name: 'logs', side: 'buyer', path: '/buyer/logs', shows: card('Calls', 'tbody tr') } as const
 const OFFERS = {
@@ -92,8 +92,8 @@ const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string
       search: 'nav button:has-text("Search")',
     },
   ],
-  [ACTIVITY, { 'added up': 'main label:has-text("Added up")', '7 days': 'main button:text-is("7 days")' }],
-  [HEAT_MAP, { 'heat map off': 'main label:has-text("Hours of the day")' }],
+  [ACTIVITY, { cumulative: 'main label:has-text("Cumulative")', '7 days': 'main button:text-is("7 days")' }],
+  [HEAT_MAP, { 'heat map off': 'main label:has-text("By hour of day")' }],
   [LOGS, { 'open a call': 'main tbody button' }],
   [
     OFFERS,

@@ -147,7 +147,7 @@ describe('a figure is one number on every screen, in each file and at every door
     ).toMatchObject({ savings: { requests: ANSWERED, spentMicro: spent } })
     await openScreen(buyerKey, '/buyer?period=24h', async (page) => {
       expect(await figure(page, /^Spent in/)).toBe(exactMoney(spent))
-      expect(await figure(page, 'To spend now')).toBe(exactMoney(left))
+      expect(await figure(page, 'Available credit')).toBe(exactMoney(left))
       const models = await fileOf(page, 'Spending by model')
       expect([sumOf(models, 'Charged calls'), microOf(models, 'Spent')]).toEqual([ANSWERED, spent])
     })
@@ -170,7 +170,7 @@ describe('a figure is one number on every screen, in each file and at every door
       expect(microOf(await fileOf(page, 'Keys'), 'Spent in 30 days')).toBe(spent)
     })
     await openScreen(buyerKey, '/buyer/credit', async (page) => {
-      expect(await figure(page, 'To spend')).toBe(exactMoney(left))
+      expect(await figure(page, 'Available credit')).toBe(exactMoney(left))
       const ledger = await fileOf(page, 'Ledger')
       expect(microOf(ledger, 'Amount')).toBe(left)
       expect(ledger.filter((line) => line['What'] === 'settle')).toHaveLength(ANSWERED)

@@ -137,7 +137,7 @@ it('an owner invites a wallet, gives it a role and removes it, and each of the t
   await owner.page.getByLabel('Role', { exact: true }).selectOption('developer')
   await owner.page.getByRole('button', { name: 'Invite', exact: true }).click()
   await owner.page
-    .getByRole('table', { name: 'Invitations that wait' })
+    .getByRole('table', { name: 'Pending invitations' })
     .getByRole('row', { name: /developer/ })
     .waitFor()
 
@@ -228,7 +228,7 @@ it('an owner makes a workspace and switches to it: the tab reads and pays for it
   await page.getByRole('button', { name: 'Switch to research' }).click()
   const account = page.getByRole('button', { name: /^Account menu/ })
   await account.getByText('Switchers / research').waitFor()
-  const balance = (amount: string) => page.locator('.stat', { hasText: 'To spend' }).getByText(amount).waitFor()
+  const balance = (amount: string) => page.locator('.stat', { hasText: 'Available credit' }).getByText(amount).waitFor()
   await page.goto(`${site}/buyer/credit`)
   await balance('$0.00')
   await page.getByText('No ledger lines yet').waitFor()
@@ -364,10 +364,10 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   expect(await models.locator('th[aria-sort="descending"]').textContent()).toBe('Model')
   // Every sum has the period before beside it, and a switch in the address draws that period.
   await page.locator('.stat', { hasText: 'Calls' }).getByText('none in the period before · 0 before').first().waitFor()
-  await page.getByLabel('Period before').check()
+  await page.getByLabel('Previous period').check()
   await page.waitForURL(/compare=yes/)
   await page.reload()
-  await page.getByRole('button', { name: 'Period before', pressed: true }).waitFor()
+  await page.getByRole('button', { name: 'Previous period', pressed: true }).waitFor()
   await models.getByRole('row', { name: new RegExp(`${MODEL}.*none in the period before`) }).waitFor()
   expect(complaints).toEqual([])
   await context.close()

@@ -74,11 +74,11 @@ describe('a buyer', () => {
     await page.getByLabel('Figure').selectOption('calls')
     await page.getByRole('link', { name: MODEL, exact: true }).first().waitFor()
     await page.getByLabel('By', { exact: true }).selectOption('provider')
-    await page.getByLabel('Added up').check()
+    await page.getByLabel('Cumulative').check()
     await page.waitForURL(/group=provider.*sum=yes|sum=yes.*group=provider/)
     await page.reload()
-    expect(await page.getByLabel('Added up').isChecked()).toBe(true)
-    await page.getByLabel('Hours of the day').check()
+    expect(await page.getByLabel('Cumulative').isChecked()).toBe(true)
+    await page.getByLabel('By hour of day').check()
     const hours = page.getByRole('region', { name: 'Calls by hour of the day' })
     await hours.getByRole('img').focus()
     await page.keyboard.press('ArrowRight')
@@ -153,16 +153,16 @@ describe('a buyer', () => {
         .parse(await door('GET', '/v1/buyer/preferences', own)).min_discount_pct
     await page.goto(`${site}/buyer/providers`)
     for (const [typed, shown, stored] of [
-      ['1', 'Least discount none 1% below list', 1],
-      ['', 'Least discount 1% below list none', null],
+      ['1', 'Minimum discount none 1% below list', 1],
+      ['', 'Minimum discount 1% below list none', null],
     ] as const) {
       await page
         .getByRole('region', { name: 'Default routing rules' })
         .getByLabel('Minimum discount, percent')
         .fill(typed)
-      await page.getByRole('button', { name: 'See the difference' }).click()
+      await page.getByRole('button', { name: 'Review changes' }).click()
       await dialog(page).getByRole('row', { name: shown }).waitFor()
-      await dialog(page).getByRole('button', { name: 'Change' }).click()
+      await dialog(page).getByRole('button', { name: 'Save rules' }).click()
       await dialog(page).waitFor({ state: 'detached' })
       expect(await floorOf()).toBe(stored)
     }
@@ -270,7 +270,7 @@ describe('a seller', () => {
     await page.getByRole('button', { name: 'New key' }).click()
     const label = `seller-${Date.now()}`
     await dialog(page).getByLabel('Name').fill(label)
-    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByRole('button', { name: 'Create key' }).click()
     const secret = (await dialog(page).locator('pre').textContent()) ?? ''
     expect(await door('GET', '/v1/seller/offers', secret)).toHaveProperty('items')
     await dialog(page).getByLabel('I have stored it').check()

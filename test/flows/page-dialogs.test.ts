@@ -117,7 +117,7 @@ describe('the page on a bad day', () => {
     const label = `half-typed-${Date.now()}`
     await dialog(page).getByLabel('Name').fill(label)
     await askMarket(url, { method: 'DELETE', path: `/v1/buyer/keys/${id}`, key: own })
-    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByRole('button', { name: 'Create key' }).click()
     await dialog(page).getByText('You are signed out. Sign in again.').waitFor()
     await page.getByText('This session has ended, or its key was revoked.').waitFor()
     const [tab] = await Promise.all([
@@ -135,7 +135,7 @@ describe('the page on a bad day', () => {
     await accountMenu(tab).waitFor()
     await page.bringToFront()
     expect(await dialog(page).getByLabel('Name').inputValue()).toBe(label)
-    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByRole('button', { name: 'Create key' }).click()
     await dialog(page).getByLabel('I have stored it').check()
     await dialog(page).getByRole('button', { name: 'Done' }).click()
     await page.getByText('This session has ended').waitFor({ state: 'detached' })
@@ -264,7 +264,9 @@ describe('the page on a bad day', () => {
       await told(`${path}01K00000000000000000000000`, missing)
     }
     const markup = '<img src=x onerror=fail()>'
-    expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)
+    expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(
+      `No model is named ${markup}.`,
+    )
     await told(`/seller/offers/${encodeURIComponent(markup)}`, 'No such offer')
     expect(await page.locator('main img').count()).toBe(0)
     expect(complaints).toEqual([])
@@ -281,7 +283,7 @@ describe('the page on a bad day', () => {
     const label = `oldest-${Date.now()}`
     await dialog(page).getByLabel('Name').fill(label)
     await dialog(page).getByLabel('Cap a day, US dollars').fill('4')
-    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByRole('button', { name: 'Create key' }).click()
     await dialog(page).getByLabel('I have stored it').check()
     await dialog(page).getByRole('button', { name: 'Done' }).click()
     // A wallet sees both sides, and no two screens have the same name.

@@ -162,7 +162,7 @@ describe('the page', () => {
     const label = `page-${Date.now()}`
     await dialog(page).getByLabel('Name').fill(label)
     await dialog(page).getByLabel('Cap a day, US dollars').fill('0.5')
-    await dialog(page).getByRole('button', { name: 'Make the key' }).click()
+    await dialog(page).getByRole('button', { name: 'Create key' }).click()
     const secret = (await dialog(page).locator('pre').textContent()) ?? ''
     expect(secret).toMatch(/^inf_\w+$/)
     // Escape does not close a secret that is shown once.

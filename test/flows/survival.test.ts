@@ -228,13 +228,14 @@ describe('the market survives', () => {
     const { dashboard_url: url, buyer_key: key } = network.sandbox
     const { context, page } = await openPerson(browser, { url, key })
     await page.goto(`${url}/buyer/credit`)
-    await page.getByText('To spend').waitFor()
+    await page.getByText('Available credit').waitFor()
     process.kill(network.sandbox.pids['control_plane'] ?? 0, 'SIGKILL')
     await page.getByText('Reconnecting', { exact: true }).waitFor({ timeout: PAGE_MS })
-    expect(await page.getByText('To spend').isVisible()).toBe(true)
+    expect(await page.getByText('Available credit').isVisible()).toBe(true)
     await page.getByText('Live', { exact: true }).waitFor({ timeout: PAGE_MS })
     // The page goes on reading without a reload.
-    const shown = () => page.getByText('To spend').locator('xpath=following-sibling::dd[1]/span').getAttribute('title')
+    const shown = () =>
+      page.getByText('Available credit').locator('xpath=following-sibling::dd[1]/span').getAttribute('title')
     const before = await shown()
     await ask()
     await until('the page shows the new balance', PAGE_MS, async () => (await shown()) !== before)

@@ -45,7 +45,8 @@ export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
     unit: 'microUsdc',
   },
   {
-    label: 'Ends first',
+    label: 'Runs out first',
+    phone: 'lead',
     cell: ({ binds, daily, monthly }) => (
       <Badge tone={daily?.isRefusing === true || monthly?.isRefusing === true ? 'bad' : 'plain'}>
         {daily?.isRefusing === true || monthly?.isRefusing === true ? `${binds} cap refuses` : binds}

@@ -76,6 +76,11 @@ export function percent(value: number | null | undefined, digits = 1): string {
   return `${value.toFixed(digits).replace(/\.0+$/, '')}%`
 }
 
+/** A share in a column of shares, whose decimals stand below each other. */
+export function evenPercent(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : `${value.toFixed(1)}%`
+}
+
 /** A change in percent: as a table shows it, and in words for a screen reader. */
 type ChangeText = { readonly shown: string; readonly words: string }
 

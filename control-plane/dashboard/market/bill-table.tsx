@@ -5,10 +5,10 @@ type Bill = NonNullable<BuyerReceiptQuery['requestBill']>
 type BillLine = Bill['lines'][number]
 
 const ITEM_WORDS: Readonly<Record<BillLine['item'], string>> = {
-  input: 'Fresh input',
-  cache_read: 'Input from the cache',
-  cache_write: 'Input written to the cache',
-  cache_write_1h: 'Input written to the 1-hour cache',
+  input: 'Input',
+  cache_read: 'Cached input',
+  cache_write: 'Cache write',
+  cache_write_1h: 'Cache write, 1 hour',
   audio_input: 'Audio input',
   image_input: 'Image input',
   output: 'Output',

@@ -28,7 +28,7 @@ function PriceCell(props: { readonly best: Prices; readonly direct: Prices; read
   return (
     <>
       <span className="nowrap">{now === UNKNOWN ? 'not on sale' : now}</span>
-      {now === reference ? null : <span className="sub">list {reference}</span>}
+      {now === reference ? null : <span className={now === UNKNOWN ? 'sub' : 'sub desk'}>list {reference}</span>}
     </>
   )
 }

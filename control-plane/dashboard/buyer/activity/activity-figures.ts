@@ -65,7 +65,7 @@ export function seriesOf(
 }
 
 /** The name of the line of the period before. */
-const FORMER = 'Period before'
+const FORMER = 'Previous period'
 
 /**
  * The sums of the period before at the times of this one, all groups together. `lengthMs` is the time between the

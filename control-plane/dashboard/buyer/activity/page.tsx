@@ -139,16 +139,16 @@ function ActivityFilters({ search, period, onChange: change }: ActivityFiltersPr
       <TimeChoice time={search} period={period} onChange={change} />
       <div className="checks">
         <Check
-          label="Hours of the day"
+          label="By hour of day"
           isOn={hours === 'yes'}
           onChange={(isOn) => change({ hours: isOn ? 'yes' : undefined })}
         />
         <Check
-          label="Period before"
+          label="Previous period"
           isOn={compare === 'yes'}
           onChange={(isOn) => change({ compare: isOn ? 'yes' : undefined })}
         />
-        <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
+        <Check label="Cumulative" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
       </div>
     </Filters>
   )
@@ -210,7 +210,7 @@ function Chart({ data, figure, group, interval, span, isCumulative, formerMs }: 
   const former =
     formerMs === undefined ? [] : [formerSeriesOf(data.before ?? [], times, { ...choice, lengthMs: formerMs })]
   return (
-    <Card title={label} about={isCumulative ? `Added up from ${interval} to ${interval}` : `By ${interval}`}>
+    <Card title={label} about={isCumulative ? `Cumulative, by ${interval}` : `By ${interval}`}>
       {buckets.length === 0 ? (
         <NoCalls />
       ) : (
@@ -242,7 +242,7 @@ function Hours({ hours, figure, period }: HoursProps) {
   const { label, read, format } = FIGURES[figure]
   const values = hours.map((bucket) => ({ bucket: bucket.bucket, value: read(bucket) }))
   return (
-    <Card title={`${label} by hour of the day`} about="Darker = more.">
+    <Card title={`${label} by hour of the day`} about="Stronger color = more">
       <HeatMap
         label={`${label} by day and hour`}
         rows={heatRowsOf(values, { from: now - PERIOD_MS[period], now, zone })}
@@ -342,7 +342,7 @@ function Sums({ data, group: by, time, isCompared, curl }: SumsProps) {
   const rows = sumsOf(data.usageBuckets ?? [], isCompared ? before.keys() : [])
   return (
     <Card
-      title="Sums of the period"
+      title="Totals of the period"
       {...(isCompared && { about: 'Below each sum: its change from the period before.' })}
       isFlush
     >

@@ -47,12 +47,12 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
     <Dialog dialog={dialog} title="Pay from your wallet">
       <form className="form" onSubmit={submit}>
         <p>
-          The wallet <code>{wallet}</code> lets <code>{spender}</code> take up to an amount. A new permit replaces the
-          one before. You can end it at any time.
+          The market (<code>{spender}</code>) may collect up to this amount from your wallet <code>{wallet}</code>. A
+          new permit replaces the last one. You can end the permit at any time.
         </p>
         <Input
           label="Amount allowed, US dollars"
-          hint={`${LEAST_USD} or more, in USDC of the wallet. The market brings the permit to the chain and pays the gas`}
+          hint={`${LEAST_USD} or more, in USDC of the wallet. The market submits the permit and pays the gas`}
           type="number"
           required
           min={LEAST_USD}

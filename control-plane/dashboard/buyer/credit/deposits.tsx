@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
 /** The newest deposits, those that wait for their money among them. */
 export function Deposits({ data, curl }: { readonly data: BuyerCreditQuery; readonly curl: string }) {
   return (
-    <Card title="Deposits" about="The newest ten" isFlush>
+    <Card title="Deposits" about="Latest 10" isFlush>
       <Table
         label="Deposits"
         columns={COLUMNS}

@@ -97,8 +97,19 @@ function dayHead({ createdAt, daySumMicro }: Line) {
 }
 
 const COLUMNS: readonly Column<Line>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
-  { label: 'What', cell: ({ kind }) => <Badge tone="plain">{nameOf(kind)}</Badge>, text: ({ kind }) => kind },
+  {
+    label: 'When',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+    text: ({ createdAt }) => createdAt,
+    unit: 'time',
+    phone: 'bare',
+  },
+  {
+    label: 'What',
+    cell: ({ kind }) => <Badge tone="plain">{nameOf(kind)}</Badge>,
+    text: ({ kind }) => kind,
+    phone: 'bare',
+  },
   {
     label: 'For',
     cell: ({ id, model, note }) =>
@@ -110,6 +121,7 @@ const COLUMNS: readonly Column<Line>[] = [
         </Link>
       ),
     text: ({ model, note }) => model ?? note,
+    phone: 'title',
   },
   {
     label: 'Amount',
@@ -117,6 +129,7 @@ const COLUMNS: readonly Column<Line>[] = [
     cell: ({ amountMicro }) => signed(amountMicro),
     text: ({ amountMicro }) => amountMicro,
     unit: 'microUsd',
+    phone: 'lead',
   },
   {
     label: 'Balance after',

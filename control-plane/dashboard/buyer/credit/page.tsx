@@ -36,7 +36,7 @@ function Credit() {
   return (
     <Page
       title="Credit"
-      about="Prepaid, and spent to the micro-dollar."
+      about="Prepaid balance, deposits, charges and statements."
       actions={<LiveMark state={state} onPause={setPaused} />}
     >
       <Loaded query={query}>
@@ -72,7 +72,7 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
     <Stats
       figures={[
         {
-          label: 'To spend',
+          label: 'Available credit',
           value: <Money micro={live?.creditBalanceUsdc ?? me?.creditBalanceUsdc} />,
           hint: 'prepaid credit less the held amount',
         },

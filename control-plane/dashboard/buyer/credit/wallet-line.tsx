@@ -47,7 +47,7 @@ export function WalletLine({ allowance, curl }: Props) {
       actions={
         <>
           <Button {...(isOpen ? {} : { kind: 'primary' as const })} onClick={allowing.open}>
-            {isOpen ? 'Allow more' : 'Begin'}
+            {isOpen ? 'Allow more' : 'Set up'}
           </Button>
           {isOpen ? (
             <Button kind="danger" onClick={() => setEnding(true)}>

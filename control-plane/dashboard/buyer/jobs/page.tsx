@@ -58,13 +58,13 @@ function Jobs() {
   return (
     <Page
       title="Jobs"
-      about="Films, music and other long work. We reserve the quoted price and refund what isn't used."
+      about="Videos, music and other long work. We reserve the quoted price and refund what isn't used."
       actions={
         <>
           <LiveMark state={state} onPause={setPaused} />
           {film === undefined ? null : (
             <Link to="/playground" search={{ models: film }} className="button" data-kind="primary">
-              Start a film
+              Start a video
             </Link>
           )}
         </>
@@ -127,7 +127,7 @@ function useNewJobs({ data, refetch }: UseQueryResult<BuyerJobsQuery>, newest: s
 function NoJobs({ url }: { readonly url: string }) {
   return (
     <Empty title="No jobs yet">
-      <p>Start a film in the playground, or with this call.</p>
+      <p>Start a video in the playground, or with this call.</p>
       <Code
         label="Begin a job"
         text={`curl ${url}/v1/videos \\\n  -H "Authorization: Bearer $MARKET_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model":"sandbox/video-job","prompt":"Waves at night","seconds":4}'`}

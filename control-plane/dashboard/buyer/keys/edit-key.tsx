@@ -40,7 +40,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
         <KeyFields draft={draft} onChange={setDraft} needsDailyCap={isPlayground} />
         {isPlayground ? null : (
           <Input
-            label="Ends on"
+            label="Expires on"
             hint="At 00:00 UTC of that day. Leave blank for no end"
             type="date"
             value={end}

@@ -119,7 +119,7 @@ export function KeyFields({ draft, onChange, needsDailyCap = false }: Props) {
       <Input label="Models" hint="Separate with spaces. Leave blank for all" {...field('models')} />
       <div className="form-row">
         <Input label="Blocked providers" hint="Separate with spaces. Leave blank for none" {...field('blocked')} />
-        <Select label="Untrusted providers" choices={UNTRUSTED} {...field('untrusted')} />
+        <Select label="Unverified providers" choices={UNTRUSTED} {...field('untrusted')} />
       </div>
     </>
   )

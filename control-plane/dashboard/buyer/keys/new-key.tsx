@@ -35,7 +35,7 @@ export function NewKey({ dialog, onMade }: Props) {
       <form className="form" onSubmit={submit}>
         <KeyFields draft={draft} onChange={setDraft} />
         <Input
-          label="Ends after, days"
+          label="Expires after, days"
           hint="Leave blank for no end"
           type="number"
           min={1}
@@ -48,7 +48,7 @@ export function NewKey({ dialog, onMade }: Props) {
         <div className="dialog-foot">
           <Button onClick={dialog.close}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={create.isPending}>
-            Make the key
+            Create key
           </Button>
         </div>
       </form>

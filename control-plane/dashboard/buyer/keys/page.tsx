@@ -59,7 +59,7 @@ function Keys() {
   return (
     <Page
       title="Buyer keys"
-      about="API keys let your apps call models. Each key has its own budget, models, minimum discount and end."
+      about="API keys let your apps call models. Each key has its own budget, models, minimum discount and expiry."
       actions={
         <Button kind="primary" onClick={making.open}>
           New key
@@ -132,7 +132,7 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
     },
     { label: 'State', cell: (key) => <State of={key} />, text: stateOfKey },
     {
-      label: 'Bounds',
+      label: 'Limits',
       cell: ({ terms }) => <Bounds terms={terms} />,
       text: ({ terms }) => terms?.capDailyUsd,
       unit: 'usd',
@@ -159,7 +159,7 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
       unit: 'time',
     },
     {
-      label: 'Ends',
+      label: 'Expires',
       isNumber: true,
       cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
       text: ({ expiresAt }) => expiresAt,

@@ -68,12 +68,12 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
     <Stats
       figures={[
         {
-          label: 'To spend now',
+          label: 'Available credit',
           value: <Money micro={caps?.creditBalanceUsdc} />,
           hint: caps === null ? undefined : `${money(caps.heldUsdc)} held for running calls`,
         },
         {
-          label: 'Used up first',
+          label: 'Runs out first',
           value:
             caps === null ? (
               <Unknown />

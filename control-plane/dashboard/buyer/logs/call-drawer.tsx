@@ -111,7 +111,7 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
     ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
     ['First token', milliseconds(ttftMs)],
     ['Took', milliseconds(durationMs)],
-    ['Ended with', finishReason ?? UNKNOWN],
+    ['Finish reason', finishReason ?? UNKNOWN],
   ]
   return <Facts facts={facts} />
 }

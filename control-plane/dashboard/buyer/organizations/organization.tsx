@@ -75,6 +75,7 @@ function People({ data, id, own }: PeopleProps) {
   return (
     <>
       <Workspaces data={data} id={id} mayChange={mayChange} />
+      {mayChange ? <NewWorkspace organization={id} /> : null}
       <Card title="Members" isFlush>
         <Table
           label="Members"
@@ -87,7 +88,6 @@ function People({ data, id, own }: PeopleProps) {
       </Card>
       <Waiting data={data} id={id} mayChange={mayChange} />
       {mayChange ? <InviteLinks data={data} id={id} /> : null}
-      {mayChange ? <NewWorkspace organization={id} /> : null}
       {mayChange ? <NewInviteLink id={id} /> : null}
       {mayChange ? <Invite id={id} own={own} /> : null}
       {memberDialog?.what === 'role' ? (
@@ -185,9 +185,9 @@ function Waiting({ data, id, mayChange }: WaitingProps) {
       ),
       text: ({ wallet }) => wallet,
     },
-    { label: 'As', cell: ({ role }) => role, text: ({ role }) => role },
+    { label: 'Role', cell: ({ role }) => role, text: ({ role }) => role },
     {
-      label: 'Ends',
+      label: 'Expires',
       cell: ({ expiresAt }) => <Ago at={expiresAt} />,
       text: ({ expiresAt }) => expiresAt,
       unit: 'time',
@@ -210,10 +210,10 @@ function Waiting({ data, id, mayChange }: WaitingProps) {
       : []),
   ]
   return (
-    <Card title="Invitations that wait" about="A wallet answers after it has signed in here" isFlush>
+    <Card title="Pending invitations" about="The invited person accepts after signing in with this wallet" isFlush>
       {withdraw.error === null ? null : <ErrorNotice error={withdraw.error} />}
       <Table
-        label="Invitations that wait"
+        label="Pending invitations"
         curl={curlOf(BuyerOrganizationDocument, { organization: id }, true)}
         columns={columns}
         rows={rows}

@@ -119,9 +119,9 @@ function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; r
       cell: ({ organizationName }) => organizationName,
       text: ({ organizationName }) => organizationName,
     },
-    { label: 'As', cell: ({ role }) => role, text: ({ role }) => role },
+    { label: 'Role', cell: ({ role }) => role, text: ({ role }) => role },
     {
-      label: 'Ends',
+      label: 'Expires',
       cell: ({ expiresAt }) => <Ago at={expiresAt} />,
       text: ({ expiresAt }) => expiresAt,
       unit: 'time',
@@ -171,7 +171,7 @@ function NewOrganization() {
     create.mutate({ name: name.trim() })
   }
   return (
-    <Card title="A new organisation">
+    <Card title="New organisation">
       <form className="form" onSubmit={submit}>
         <Input
           label="Name"

@@ -6,7 +6,7 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
 import { BuyerOverviewDocument } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
-import { compact, day, hour, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, evenPercent, hour, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -69,7 +69,7 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
     <Stats
       figures={[
         {
-          label: 'To spend now',
+          label: 'Available credit',
           value: <Amount micro={balance} />,
           hint: held === undefined ? undefined : `${money(held)} held for running calls`,
         },
@@ -93,8 +93,8 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
           value: milliseconds(latency?.ttftMs?.p50),
           hint:
             latency?.ttftMs?.p95 == null
-              ? 'too few streamed calls to tell'
-              : `19 of 20 within ${milliseconds(latency.ttftMs.p95)}, ${compact(latency.timed)} calls`,
+              ? 'not enough streamed calls yet'
+              : `p95 ${milliseconds(latency.ttftMs.p95)} · ${compact(latency.timed)} calls`,
         },
       ]}
     />
@@ -191,11 +191,12 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
     cell: ({ savedMicro }) => <Money micro={savedMicro} />,
     text: ({ savedMicro }) => savedMicro,
     unit: 'microUsd',
+    phone: 'fact',
   },
   {
     label: 'Below list',
     isNumber: true,
-    cell: ({ savedPct }) => percent(savedPct),
+    cell: ({ savedPct }) => evenPercent(savedPct),
     text: ({ savedPct }) => savedPct,
     unit: 'percent',
   },
@@ -221,7 +222,12 @@ type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; 
 
 function ByModel({ data, curl, during }: ByModelProps) {
   return (
-    <Card title="By model" about={`The last ${during}`} isFlush>
+    <Card
+      title="By model"
+      about={`The last ${during}`}
+      actions={<Link to="/buyer/activity">All models over time</Link>}
+      isFlush
+    >
       <Table
         label="Spending by model"
         most={12}

@@ -76,7 +76,11 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
         />
         <div className="form-row">
           <Input label="Model" hint="Leave blank for all models" {...field('model')} />
-          <Input label="Its name there" hint="Leave blank for the same name" {...field('providerModel')} />
+          <Input
+            label="Provider's model name"
+            hint="Leave blank if the names are the same"
+            {...field('providerModel')}
+          />
         </div>
         <div className="form-row">
           <Select label="Protocol" choices={FORMATS} {...field('apiFormat')} />
@@ -89,7 +93,7 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
             required
             {...field('priority')}
           />
-          <Input label="Name" hint="For you" maxLength={200} {...field('label')} />
+          <Input label="Name" hint="Only you see the name" maxLength={200} {...field('label')} />
         </div>
         {create.error === null ? null : <ErrorNotice error={create.error} />}
         <div className="dialog-foot">

@@ -13,7 +13,7 @@ type Preferences = NonNullable<BuyerProvidersQuery['preferences']>
 
 const floorText = (floor: number | null) => (floor === null ? 'none' : `${floor}% below list`)
 const listText = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '))
-const trustText = (allows: boolean | null) => (allows === true ? 'asked too' : 'not asked')
+const trustText = (allows: boolean | null) => (allows === true ? 'allowed' : 'not allowed')
 
 type Draft = { readonly floor: string; readonly blocked: string; readonly allows: boolean }
 
@@ -54,7 +54,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
         <div className="form-row">
           <Input
             label="Minimum discount, percent"
-            hint="Calls below it are refused. Leave blank for none"
+            hint="Calls with a lower discount are refused. Leave blank for none"
             type="number"
             min={0}
             max={100}
@@ -64,7 +64,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           />
           <Input
             label="Blocked providers"
-            hint="Separate ids with spaces"
+            hint="Separate ids with spaces. Leave blank for none"
             value={blocked}
             onChange={({ currentTarget: { value } }) => edit({ blocked: value })}
           />
@@ -72,7 +72,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
         <Check label="Allow unverified providers" isOn={allows} onChange={(isOn) => edit({ allows: isOn })} />
         <div className="actions">
           <Button kind="primary" type="submit">
-            See the difference
+            Review changes
           </Button>
         </div>
       </form>
@@ -81,22 +81,22 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           title="Save these rules?"
           lines={[
             {
-              name: 'Least discount',
+              name: 'Minimum discount',
               now: floorText(preferences.minDiscountPct),
               after: floorText(next.minDiscountPct),
             },
             {
-              name: 'Never asked',
+              name: 'Blocked providers',
               now: listText(preferences.providersBlocked),
               after: listText(next.providersBlocked),
             },
             {
-              name: 'Not trusted',
+              name: 'Unverified providers',
               now: trustText(preferences.allowUntrusted),
               after: trustText(next.allowUntrusted),
             },
           ]}
-          action="Change"
+          action="Save rules"
           isBusy={put.isPending}
           error={put.error}
           onDo={() =>

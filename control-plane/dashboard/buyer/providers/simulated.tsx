@@ -2,7 +2,7 @@ import type {
   BuyerRoutingQuery,
   BuyerRoutingQueryVariables,
 } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
-import { count, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
+import { count, evenPercent, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Stats } from '#control-plane/dashboard/ui/page.tsx'
@@ -61,9 +61,9 @@ export function Simulated({ simulation, policy, curl }: Props) {
       />
       <p className="small muted">
         {isWhole ? `All ${count(calls)} calls` : `The newest ${count(calls)} calls`} that offers of the market served
-        from <Time at={from} /> to <Time at={to} />. Prices, speeds and health are those of the present book, and daily
-        caps begin full. Settings of single calls and keys and the calls of other buyers are left out. Calls that your
-        own provider keys served are not replayed.
+        from <Time at={from} /> to <Time at={to} />. Prices, speeds and health are those of the current order book, and
+        daily caps start full. Settings of single calls and keys and the calls of other buyers are left out. Calls that
+        your own provider keys served are not replayed.
       </p>
       <p className="small">To use this policy for single calls, add this to the body:</p>
       <Code label="The policy in the body of a call" text={bodyOf(policy)} />
@@ -78,7 +78,7 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
     <Stats
       figures={[
         {
-          label: 'Cost, compared with your policy',
+          label: 'Cost against your current policy',
           value: comparedCalls === 0 ? <Unknown /> : <span title={`${change} micro-USD`}>{signed(change)}</span>,
           hint:
             comparedCalls === 0
@@ -91,12 +91,12 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
           hint:
             present.ttftMs === null
               ? 'providers are not measured yet'
-              : `${milliseconds(present.ttftMs)} under your present policy`,
+              : `${milliseconds(present.ttftMs)} under your current policy`,
         },
         {
           label: 'Calls without an offer',
           value: percent(policy.unservedPct),
-          hint: `${count(policy.unserved)} of ${count(calls)}; ${count(present.unserved)} under your present policy`,
+          hint: `${count(policy.unserved)} of ${count(calls)}; ${count(present.unserved)} under your current policy`,
         },
       ]}
     />
@@ -115,7 +115,7 @@ type Line = Pick<Side, 'costMicro' | 'listMicro' | 'ttftMs'> & {
 function sidesOf({ calls, paidMicro, listMicro, paidTtftMs, present, policy }: Simulation): readonly Line[] {
   return [
     {
-      name: 'As it was',
+      name: 'Actual calls',
       about: 'paid and measured',
       served: calls,
       unserved: null,
@@ -123,8 +123,8 @@ function sidesOf({ calls, paidMicro, listMicro, paidTtftMs, present, policy }: S
       listMicro,
       ttftMs: paidTtftMs,
     },
-    { ...present, name: 'Your present policy', about: 'estimated' },
-    { ...policy, name: 'This policy', about: 'estimated' },
+    { ...present, name: 'Current policy', about: 'estimated' },
+    { ...policy, name: 'New policy', about: 'estimated' },
   ]
 }
 
@@ -156,7 +156,8 @@ const SIDES: readonly Column<Line>[] = [
   {
     label: 'Below list',
     isNumber: true,
-    cell: ({ costMicro, listMicro }) => (listMicro === 0 ? <Unknown /> : percent((1 - costMicro / listMicro) * 100)),
+    cell: ({ costMicro, listMicro }) =>
+      listMicro === 0 ? <Unknown /> : evenPercent((1 - costMicro / listMicro) * 100),
     text: ({ costMicro, listMicro }) =>
       listMicro === 0 ? null : Math.round((1 - costMicro / listMicro) * 10_000) / 100,
     unit: 'percent',
@@ -181,14 +182,14 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Present policy',
+    label: 'Current policy',
     isNumber: true,
     cell: ({ presentMicro }) => <Money micro={presentMicro} />,
     text: ({ presentMicro }) => presentMicro,
     unit: 'microUsd',
   },
   {
-    label: 'This policy',
+    label: 'New policy',
     isNumber: true,
     cell: ({ policyMicro, policyUnserved }) => (
       <>
@@ -200,7 +201,7 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Mostly at',
+    label: 'Main provider',
     cell: ({ policyProvider }) => policyProvider ?? <span className="muted">no provider</span>,
     text: ({ policyProvider }) => policyProvider,
   },

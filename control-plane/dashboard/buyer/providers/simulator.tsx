@@ -118,7 +118,7 @@ function Wishes() {
           {...field('floor')}
         />
         <Input label="Only these providers" hint="Leave blank for all" maxLength={300} {...field('only')} />
-        <Input label="Blocked providers" hint="Separate ids with spaces" maxLength={300} {...field('block')} />
+        <Input label="Blocked providers" hint="Leave blank for none" maxLength={300} {...field('block')} />
         <Input
           label="Preferred providers, in order"
           hint="Tried before the others"
@@ -128,7 +128,7 @@ function Wishes() {
       </div>
       <div className="form-row">
         <Select
-          label="The others by"
+          label="Sort the others by"
           choices={SORTS}
           value={draft.sort}
           onChange={({ currentTarget: { value } }) =>
@@ -136,7 +136,7 @@ function Wishes() {
           }
         />
         <Select
-          label="Calls of"
+          label="Calls from"
           choices={WINDOWS}
           value={draft.window}
           onChange={({ currentTarget: { value } }) =>

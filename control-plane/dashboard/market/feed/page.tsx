@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents/public-feed.ts'
 import { PublicFeedDocument } from '#control-plane/dashboard/data/documents/public-feed.ts'
-import { compact, percent, toMicro } from '#control-plane/dashboard/data/format.ts'
+import { compact, evenPercent, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -97,7 +97,7 @@ const RANK_COLUMNS: readonly Column<Rank>[] = [
     unit: 'microUsd',
     phone: 'fact',
   },
-  { label: 'Below list', isNumber: true, cell: (rank) => percent(savedPct(rank)), text: savedPct, unit: 'percent' },
+  { label: 'Below list', isNumber: true, cell: (rank) => evenPercent(savedPct(rank)), text: savedPct, unit: 'percent' },
 ]
 
 type RankingsProps = {

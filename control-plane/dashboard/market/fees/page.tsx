@@ -27,7 +27,7 @@ export function FeesPage() {
                     hint: 'of what the buyer pays for each sale',
                   },
                   { label: 'Buyers', value: '0%', hint: 'no fee on calls, top-ups or refunds' },
-                  { label: 'Failed calls', value: exactMoney(0n), hint: 'for both sides' },
+                  { label: 'Failed calls', value: '$0', hint: 'for both sides' },
                 ]}
               />
               {feeBps === undefined ? null : <Example feeBps={feeBps} />}

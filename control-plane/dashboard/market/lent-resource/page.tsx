@@ -116,7 +116,7 @@ const TRAIT_COLUMNS: readonly Column<Trait>[] = [
     label: 'Source',
     cell: ({ provenance }) => (
       <Badge tone={provenance === 'probed' ? 'good' : 'plain'}>
-        {provenance === 'probed' ? 'a probe' : "the seller's word"}
+        {provenance === 'probed' ? 'tested' : 'stated by the seller'}
       </Badge>
     ),
     text: ({ provenance }) => provenance,
@@ -215,7 +215,7 @@ const GOOD_COLUMNS: readonly Column<Good>[] = [
     cell: ({ id, mustQueue }) => (
       <>
         <code>{id}</code>
-        {mustQueue ? <span className="sub">by the queue alone</span> : null}
+        {mustQueue ? <span className="sub">queue only</span> : null}
       </>
     ),
     text: ({ id }) => id,
@@ -254,6 +254,14 @@ function Goods({ resource, curl }: { readonly resource: ShownResource; readonly 
   )
 }
 
+/** The badge of each kind of call. */
+const ROUTE_WORDS: Readonly<Record<string, string>> = {
+  sale: 'charged',
+  submit: 'starts a job',
+  status: 'job status',
+  result: 'job result',
+}
+
 type Route = ShownResource['routes'][number]
 const ROUTE_COLUMNS: readonly Column<Route>[] = [
   {
@@ -268,7 +276,7 @@ const ROUTE_COLUMNS: readonly Column<Route>[] = [
   { label: 'Does', cell: ({ title }) => title, text: ({ title }) => title },
   {
     label: 'Kind',
-    cell: ({ kind }) => <Badge tone={kind === 'free' ? 'good' : 'plain'}>{kind}</Badge>,
+    cell: ({ kind }) => <Badge tone={kind === 'free' ? 'good' : 'plain'}>{ROUTE_WORDS[kind] ?? words(kind)}</Badge>,
     text: ({ kind }) => kind,
   },
 ]

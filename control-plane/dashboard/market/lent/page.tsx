@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<Row>[] = [
         <Link to="/lent/$resource" params={{ resource: id }}>
           {name}
         </Link>
-        <span className="sub">{kind === 'family' ? 'paid by wallets alone' : 'paid from credit, or by wallets'}</span>
+        <span className="sub">{kind === 'family' ? 'pay by wallet' : 'pay from credit or by wallet'}</span>
       </>
     ),
     text: ({ name }) => name,

@@ -55,7 +55,7 @@ export function ModelPage() {
           data.market === null ? (
             <Empty title="No such model">
               <p>
-                Nothing is called <code>{model}</code> here. <Link to="/models">See all models.</Link>
+                No model is named <code>{model}</code>. <Link to="/models">See all models.</Link>
               </p>
             </Empty>
           ) : (

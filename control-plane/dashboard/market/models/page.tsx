@@ -104,9 +104,9 @@ export function ModelsPage() {
                     onOrder: (next) => change(searchOf(next)),
                   }}
                   empty={
-                    <Empty title="No model fits">
-                      <p>Fewer conditions show more models.</p>
-                      <Button onClick={() => void navigate({ search: {} })}>Remove all conditions</Button>
+                    <Empty title="No models match">
+                      <p>Use fewer filters to see more models.</p>
+                      <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
                     </Empty>
                   }
                   foot={
@@ -148,9 +148,9 @@ function Facets({ search, onChange }: FacetsProps) {
         choices={[
           { value: '', label: 'Anything' },
           { value: 'text', label: 'Text' },
-          { value: 'image', label: 'Pictures' },
-          { value: 'audio', label: 'Sound' },
-          { value: 'video', label: 'Films' },
+          { value: 'image', label: 'Images' },
+          { value: 'audio', label: 'Audio' },
+          { value: 'video', label: 'Video' },
           { value: 'embedding', label: 'Embeddings' },
         ]}
         onChange={({ currentTarget: { value } }) =>

@@ -110,13 +110,13 @@ export function SignInPage() {
           onUse={() => attempt(withPasskey)}
           onRecover={recover}
         />
+        {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}
         {service?.sendsMail === true ? <WithEmail isBusy={isBusy} to={ownPath(to)} /> : null}
         <WithWallet
           isBusy={isBusy}
           onWallet={(wallet) => attempt(async () => withWallet(await signSignInMessage(wallet)))}
         />
         <WithKey isBusy={isBusy} onKey={(key) => prove({ key })} />
-        {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}
       </div>
       {nextCode === undefined ? null : (
         <SecretOnce

@@ -126,7 +126,7 @@ function columnsOf(revoke: (key: Key) => void): readonly Column<Key>[] {
       unit: 'time',
     },
     {
-      label: 'Ends',
+      label: 'Expires',
       isNumber: true,
       cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
       text: ({ expiresAt }) => expiresAt,
@@ -174,7 +174,7 @@ function NewSellerKey({ dialog, onMade }: NewProps) {
           onChange={({ currentTarget: { value } }) => setLabel(value)}
         />
         <Input
-          label="Ends after, days"
+          label="Expires after, days"
           hint="Leave blank for no end"
           type="number"
           min={1}
@@ -187,7 +187,7 @@ function NewSellerKey({ dialog, onMade }: NewProps) {
         <div className="dialog-foot">
           <Button onClick={dialog.close}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={create.isPending}>
-            Make the key
+            Create key
           </Button>
         </div>
       </form>

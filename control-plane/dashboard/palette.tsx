@@ -42,7 +42,7 @@ export function CommandPalette({ dialog }: { readonly dialog: DialogState }) {
           }}
         />
       </Dialog>
-      <Dialog dialog={help} title="Keys">
+      <Dialog dialog={help} title="Keyboard shortcuts">
         <dl className="facts">
           {KEYS.map(([key, text]) => (
             <div key={key} style={{ display: 'contents' }}>
@@ -75,7 +75,7 @@ const KEYS = [
   ['Ctrl K', 'Search from anywhere'],
   ['J and K', 'Next and previous in a list'],
   ['Esc', 'Close'],
-  ['?', 'These keys'],
+  ['?', 'Show these shortcuts'],
 ] as const
 
 type ScreenCommand = Command & { readonly to: string; readonly letter?: string }

@@ -18,7 +18,7 @@ type Side = 'nobody' | 'buyer' | 'seller' | 'operator'
 type Screen = { readonly name: string; readonly side: Side; readonly path: string; readonly shows: string }
 
 const card = (title: string, part: string) => `main section[aria-label="${title}"] ${part}`
-const HOME = { name: 'public home', side: 'nobody', path: '/', shows: card('Most paid for', 'tbody tr') } as const
+const HOME = { name: 'public home', side: 'nobody', path: '/', shows: card('Top models by spend', 'tbody tr') } as const
 const MODELS = { name: 'models', side: 'nobody', path: '/models', shows: card('Catalogue', 'tbody tr') } as const
 const PAGE_OF_MODEL = {
   name: 'model page',

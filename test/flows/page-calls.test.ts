@@ -40,7 +40,7 @@ async function callWithNewKey(label: string): Promise<{ id: string; cost: number
 async function sumOfRows(price: Locator): Promise<number> {
   const amounts = await price
     .locator('tbody tr')
-    .filter({ hasNotText: 'At reference prices' })
+    .filter({ hasNotText: 'At list prices' })
     .locator('td')
     .allTextContents()
   return amounts.reduce((sum, text) => sum + Math.round(Number(text.replace('−', '-').replace('$', '')) * 1e6), 0)

@@ -78,7 +78,7 @@ it('shows the receipt of a call to its buyer alone, exact to the micro', async (
   await lines.filter({ hasText: /^Output.*tokens × \$/ }).waitFor()
   const micro = (text: string) => Math.round(Number(text.replace('−', '-').replaceAll(/[^\d.-]/g, '')) * 1e6)
   const amounts = (await lines.locator('td').allTextContents()).map(micro)
-  const atList = (await lines.allTextContents()).findIndex((text) => text.startsWith('At reference prices'))
+  const atList = (await lines.allTextContents()).findIndex((text) => text.startsWith('At list prices'))
   const sum = (some: readonly number[]) => some.reduce((total, amount) => total + amount, 0)
   expect(sum(amounts.slice(0, atList))).toBe(amounts[atList])
   expect(sum(amounts.slice(atList))).toBe(cost)
@@ -225,7 +225,7 @@ it('a read that is refused in part or as a whole: the screen says so, shows no z
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Retry' }).click()
   await missing.waitFor({ state: 'detached' })
-  await page.getByText('below reference prices, over').waitFor()
+  await page.getByText('below list prices, over').waitFor()
 
   await answerTo('PublicHome', () => null)
   await page.reload()

@@ -74,7 +74,7 @@ export function BillTable({ bill, priceConditions }: Props) {
         )}
         <tr>
           <th scope="row">
-            At reference prices
+            At list prices
             {priceConditions.length === 0 ? null : <span className="sub mono">{priceConditions.join(', ')}</span>}
           </th>
           <td>{exactMoney(listCostMicro)}</td>

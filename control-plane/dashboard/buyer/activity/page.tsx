@@ -109,13 +109,13 @@ function ActivityFilters({ search, period, onChange: change }: ActivityFiltersPr
   return (
     <Filters>
       <Select
-        label="Figure"
+        label="Metric"
         value={figure}
         choices={FIGURE_CHOICES}
         onChange={({ currentTarget: { value } }) => change({ figure: isFigure(value) ? value : undefined })}
       />
       <Select
-        label="By"
+        label="Group by"
         value={group === 'none' ? '' : group}
         choices={GROUPS}
         onChange={({ currentTarget: { value } }) =>

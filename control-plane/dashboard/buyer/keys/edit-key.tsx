@@ -41,7 +41,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
         {isPlayground ? null : (
           <Input
             label="Expires on"
-            hint="At 00:00 UTC of that day. Leave blank for no end"
+            hint="At 00:00 UTC of that day. Leave blank for no expiry"
             type="date"
             value={end}
             onChange={({ currentTarget }) => setEnd(currentTarget.value)}

@@ -36,7 +36,7 @@ export function NewKey({ dialog, onMade }: Props) {
         <KeyFields draft={draft} onChange={setDraft} />
         <Input
           label="Expires after, days"
-          hint="Leave blank for no end"
+          hint="Leave blank for no expiry"
           type="number"
           min={1}
           max={3650}

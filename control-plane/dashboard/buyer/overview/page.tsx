@@ -38,7 +38,7 @@ function Overview() {
   return (
     <Page
       title="Overview"
-      about="Your balance, your spending, and your savings against reference prices."
+      about="Your balance, your spending, and your savings against list prices."
       actions={
         <PeriodChoice value={period} onChoose={(next) => void navigate({ search: { period: next }, replace: true })} />
       }
@@ -81,7 +81,7 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
         {
           label: `Saved in ${during}`,
           value: <Amount micro={savings?.savedMicro} />,
-          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} below reference prices`,
+          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} below list prices`,
         },
         {
           label: `Failed in ${during}`,

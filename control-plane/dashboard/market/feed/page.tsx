@@ -28,10 +28,7 @@ export function FeedPage() {
   const query = useScreen(PublicFeedDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicFeedDocument, variables)
   return (
-    <Page
-      title="Feed and rankings"
-      about="Every charged call, without names, and the models with the highest payments."
-    >
+    <Page title="Feed and rankings" about="Charged calls as they happen, without names, and the top models by spend.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -111,7 +108,7 @@ function Rankings({ data, days, onDays, curl }: RankingsProps) {
   const choices = DAYS.map((value) => ({ value, label: value === '1' ? 'Today' : `${value} days` }))
   return (
     <Card
-      title="Models by payments"
+      title="Top models by spend"
       about="UTC days"
       isFlush
       actions={<Segments label="Days" value={days} choices={choices} onChoose={onDays} />}

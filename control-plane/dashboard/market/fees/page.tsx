@@ -63,7 +63,7 @@ function Example({ feeBps }: { readonly feeBps: number }) {
   const micro = microOf(list)
   const split = micro === undefined ? undefined : feeSplit(micro, Math.trunc(discount), feeBps)
   return (
-    <Card title="Work out a sale" about="The same arithmetic as on your receipts and in your earnings">
+    <Card title="Calculate a sale" about="The same calculation as in your receipts and earnings">
       <div className="form-row">
         <Input
           label="List price of the call, US dollars"

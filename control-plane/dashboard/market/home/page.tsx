@@ -230,7 +230,7 @@ function Saving({ totals }: HeroProps) {
     <>
       <output>{percent(share)}</output>
       <span className="muted">
-        <Amount micro={saved} /> below reference prices, over {compact(trades)} charged calls
+        <Amount micro={saved} /> below list prices, over {compact(trades)} charged calls
       </span>
     </>
   )
@@ -248,7 +248,7 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
           {
             label: 'Saved in 24 hours',
             value: <Amount micro={day?.saved} />,
-            hint: `${percent(day?.share)} below reference`,
+            hint: `${percent(day?.share)} below list`,
           },
           { label: `Paid in ${DAYS} days`, value: <Amount micro={data.marketTotals?.volumeMicro} /> },
         ]}
@@ -334,9 +334,9 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
 
 function MostPaid({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
   return (
-    <Card title="Most paid for" isFlush actions={<Link to="/models">All models</Link>}>
+    <Card title="Top models by spend" isFlush actions={<Link to="/models">All models</Link>}>
       <Table
-        label="Most paid for"
+        label="Top models by spend"
         columns={MODEL_COLUMNS}
         rows={(data.markets?.edges ?? []).map(({ node }) => node)}
         isRanked

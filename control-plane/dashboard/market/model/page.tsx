@@ -111,7 +111,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
   const { paid = [], references = [] } = data.priceHistory ?? {}
   const days = everyBucket(paid ?? [], 'day', lastSpan(HISTORY_MS))
   return (
-    <Card title="Price history" about="What buyers paid below the reference price, by day">
+    <Card title="Price history" about="What buyers paid below the list price, by day">
       {paid === null ? (
         <NotSummed />
       ) : paid.length === 0 ? (
@@ -134,7 +134,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
       )}
       {references.map(({ version, effectiveAt, source }) => (
         <p key={version} className="small muted">
-          Reference price of {day(effectiveAt, zone)}, from {source}
+          List price as of {day(effectiveAt, zone)} (source: {source})
         </p>
       ))}
     </Card>

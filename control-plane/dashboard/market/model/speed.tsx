@@ -63,7 +63,7 @@ export function Speed({ data, figure, onFigure }: Props) {
         <NotSummed />
       ) : points.every((point) => value(point) === null) ? (
         <Empty title="Not enough data">
-          <p>A median needs at least five streamed calls.</p>
+          <p>A point needs five streamed calls of one provider within {hours === 1 ? 'an hour' : `${hours} hours`}.</p>
         </Empty>
       ) : (
         <TimeChart

@@ -30,7 +30,7 @@ type Row = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
 const MAX_COMPARED = 4
 const SORTS: readonly { readonly value: MarketSort; readonly label: string }[] = [
-  { value: 'volume', label: 'Most paid for' },
+  { value: 'volume', label: 'Highest spend' },
   { value: 'requests', label: 'Most called' },
   { value: 'discount', label: 'Largest discount' },
   { value: 'price', label: 'Cheapest' },

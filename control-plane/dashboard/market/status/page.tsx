@@ -45,7 +45,7 @@ export function StatusPage() {
   const query = useScreen(PublicStatusDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicStatusDocument, {})
   return (
-    <Page title="Status" about="Measured on real calls. A bar with fewer than five calls is grey.">
+    <Page title="Status" about="Measured on real calls. Bars and shares need at least five calls.">
       <Loaded query={query} waiting={<Waiting />}>
         {(data) => (
           <>
@@ -57,7 +57,7 @@ export function StatusPage() {
               <Uptime
                 title="Models"
                 measure="Answered"
-                about="Share of calls that a provider answered, of those that a provider could answer"
+                about="Answered calls, as a share of the calls that a provider could answer"
                 totals={data.models}
                 points={data.modelHours}
                 curl={curl}
@@ -168,7 +168,7 @@ function Days() {
       {(data) => (
         <Card
           title={`Last ${DAYS} days`}
-          about="A bar for each UTC day. Of the market: share of calls answered. Of a provider: share of attempts answered, minus back-off time."
+          about="One bar per UTC day. Market: share of calls answered. Providers: share of attempts answered, minus back-off time."
           isFlush
         >
           {data.allDays === null || data.allPeriod === null ? (

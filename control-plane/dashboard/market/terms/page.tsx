@@ -5,7 +5,7 @@ const CHAPTERS = [
     title: 'What you buy',
     lines: [
       'You call one API. The market sends each call to an independent seller and charges you the price that the seller asked at that moment.',
-      'The receipt of a call shows its usage, the reference price, the discount and the charge. The four always add up.',
+      'The receipt of a call shows its usage, the list price, the discount and the charge. The four always add up.',
     ],
   },
   {

@@ -175,7 +175,7 @@ function NewSellerKey({ dialog, onMade }: NewProps) {
         />
         <Input
           label="Expires after, days"
-          hint="Leave blank for no end"
+          hint="Leave blank for no expiry"
           type="number"
           min={1}
           max={3650}

@@ -77,7 +77,7 @@ it('a buyer tries a policy on the calls of the last day, which changes nothing',
   expect(await line.getByRole('cell').last().textContent()).not.toBe(provider)
   await page
     .getByRole('table', { name: 'Under each policy' })
-    .getByRole('row', { name: /^This policy/ })
+    .getByRole('row', { name: /^New policy/ })
     .waitFor()
   await form.getByLabel('Blocked providers').fill('')
   await form.getByLabel('Minimum discount, percent').fill('100')
@@ -106,7 +106,7 @@ it('a job that its provider cannot stop shows that fact beside it, for as long a
   const row = page
     .getByRole('table', { name: 'Running jobs' })
     .getByRole('row')
-    .filter({ hasText: 'Its provider cannot stop it' })
+    .filter({ hasText: 'The provider cannot stop this job' })
   await row.waitFor()
   await page.getByRole('link', { name: 'Credit', exact: true }).click()
   await heading(page, 'Credit').waitFor()

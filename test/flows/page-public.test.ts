@@ -220,7 +220,7 @@ it('a read that is refused in part or as a whole: the screen says so, shows no z
   await missing.waitFor()
   await page.getByText('Not known just now').waitFor()
   const latest = page.getByRole('region', { name: 'Latest calls' })
-  await latest.getByText('this may not have been read').waitFor()
+  await latest.getByText('A part of this screen could not be read').waitFor()
   expect(await skeletons.count()).toBe(0)
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Retry' }).click()

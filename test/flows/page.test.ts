@@ -186,7 +186,8 @@ describe('the page', () => {
     await page.waitForURL((url) => !url.search.includes('call='))
 
     await page.goto(`${site}/buyer/keys`)
-    await row.getByRole('button', { name: 'Revoke' }).click()
+    await row.getByRole('button', { name: /^More actions/ }).click()
+    await row.getByRole('button', { name: 'Revoke', exact: true }).click()
     await dialog(page).getByRole('button', { name: 'Revoke' }).click()
     await row.getByText('revoked').waitFor()
     const until = Date.now() + SCREEN_MS

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Bucket } from '#control-plane/dashboard/buyer/activity/activity-figures.ts'
 import { formerSeriesOf, sumsOf, totalOf } from '#control-plane/dashboard/buyer/activity/activity-figures.ts'
-import { changeFrom } from '#control-plane/dashboard/data/format.ts'
+import { changeFrom } from '#control-plane/dashboard/ui/change-from.ts'
 
 const DAY = 86_400_000
 

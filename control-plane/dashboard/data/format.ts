@@ -81,21 +81,6 @@ export function evenPercent(value: number | null | undefined): string {
   return value === null || value === undefined ? UNKNOWN : `${value.toFixed(1)}%`
 }
 
-/** A change in percent: as a table shows it, and in words for a screen reader. */
-type ChangeText = { readonly shown: string; readonly words: string }
-
-/** The change from the figure of a period before. Undefined where one of the two is unknown. */
-export function changeFrom(before: number | null, now: number | null): ChangeText | undefined {
-  if (now === null || before === null) return undefined
-  if (now === before) return { shown: 'same', words: 'unchanged' }
-  if (before === 0) return { shown: 'new', words: 'none in the period before' }
-  const size = Math.abs((100 * (now - before)) / before)
-  // A rounded zero is a change too small to show.
-  if (size < 0.05) return { shown: 'same', words: 'about unchanged' }
-  const text = size < 1_000 ? percent(size, size < 100 ? 1 : 0) : `${WHOLE.format(size)}%`
-  return now > before ? { shown: `+${text}`, words: `up ${text}` } : { shown: `−${text}`, words: `down ${text}` }
-}
-
 export function milliseconds(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN
   return value < 1_000 ? `${Math.round(value)} ms` : `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`

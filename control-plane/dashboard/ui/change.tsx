@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { changeFrom } from '#control-plane/dashboard/data/format.ts'
+import { changeFrom } from './change-from.ts'
 
 type ChangeProps = {
   readonly now: number | null

@@ -4,7 +4,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import {
   PageCreateInviteLinkDocument,
   PageRevokeInviteLinkDocument,
-} from '#control-plane/dashboard/data/documents/buyer.ts'
+} from '#control-plane/dashboard/data/documents/buyer-invite-links.ts'
 import type { BuyerOrganizationQuery } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
 import { BuyerOrganizationDocument } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'

@@ -13,8 +13,9 @@ import { isRecord, scanMembers } from '#shared/json-members.ts'
 const NO_QUERY = new URLSearchParams()
 
 /**
- * Answers `{path, body}` with the offers that would now serve that call or submit. The headers of the request itself count as
- * that call's. Throws the errors of the parser, and `invalid_request` for a path that sells nothing or takes no JSON.
+ * Answers `{path, body}` with the offers that would now serve that call or submit. The headers of the request itself
+ * count as that call's. Throws the errors of the parser, and `invalid_request` for a path that sells nothing or takes
+ * no JSON.
  */
 export function explainCall(index: RowIndex, rawRequest: RawRequest, { plane, payer }: LocalCaller): string {
   const read = readAnyBody(rawRequest)

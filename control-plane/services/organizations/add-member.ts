@@ -15,8 +15,8 @@ type Joining = {
 }
 
 /**
- * Makes a user a member, under the lock of the organisation. Throws `conflict` for a member, who keeps the present role,
- * for a full organisation, and for a user in as many organisations as one may join.
+ * Makes a user a member, under the lock of the organisation. Throws `conflict` for a member, who keeps the present
+ * role, for a full organisation, and for a user in as many organisations as one may join.
  */
 export async function addMember(trx: Trx, { organizationName, ...member }: Joining): Promise<void> {
   const { organization, user } = member

@@ -184,7 +184,9 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
   )
 }
 
-/** The label of a key in place of its id. Other groups keep their names. Calls that no provider served have no label. */
+/**
+ * The label of a key in place of its id. Other groups keep their names. Calls that no provider served have no label.
+ */
 function nameIn({ keys }: BuyerActivityQuery, by: Group | undefined): (group: string) => string {
   const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
   return (group) => labels.get(group) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')

@@ -1,6 +1,7 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { CallFilters } from '#control-plane/dashboard/buyer/call-filters.tsx'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
 import type { ShownPeriod, ShownTime } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { intervalOf, PERIOD_MS, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
@@ -16,7 +17,6 @@ import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Change } from '#control-plane/dashboard/ui/change.tsx'
-import { Combobox } from '#control-plane/dashboard/ui/combobox.tsx'
 import { Check, Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Amount, Money } from '#control-plane/dashboard/ui/marks.tsx'
@@ -104,7 +104,7 @@ type ActivityFiltersProps = {
 }
 
 function ActivityFilters({ search, period, onChange: change }: ActivityFiltersProps) {
-  const { group = 'model', figure = 'spent', sum, hours, compare, model, provider } = search
+  const { group = 'model', figure = 'spent', sum, hours, compare } = search
   const suggestions = useSuggestions()
   return (
     <Filters>
@@ -122,20 +122,7 @@ function ActivityFilters({ search, period, onChange: change }: ActivityFiltersPr
           change({ group: GROUPS.find((known) => known.value === value)?.value || 'none' })
         }
       />
-      <Combobox
-        label="Model"
-        value={model}
-        suggestions={suggestions.models}
-        onOpen={suggestions.want}
-        onChoose={(next) => change({ model: next })}
-      />
-      <Combobox
-        label="Provider"
-        value={provider}
-        suggestions={suggestions.providers}
-        onOpen={suggestions.want}
-        onChoose={(next) => change({ provider: next })}
-      />
+      <CallFilters chosen={search} suggestions={suggestions} onChange={change} />
       <TimeChoice time={search} period={period} onChange={change} />
       <div className="checks">
         <Check

@@ -1,6 +1,7 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect } from 'react'
+import { CallFilters } from '#control-plane/dashboard/buyer/call-filters.tsx'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
 import { intervalOf, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
@@ -143,20 +144,7 @@ function LogFilters({ search, keys, onChange: change }: LogFiltersProps) {
   const suggestions = useSuggestions()
   return (
     <Filters active={[model, provider, keyId, outcome].filter((one) => one !== undefined).length}>
-      <Combobox
-        label="Model"
-        value={model}
-        suggestions={suggestions.models}
-        onOpen={suggestions.want}
-        onChoose={(next) => change({ model: next })}
-      />
-      <Combobox
-        label="Provider"
-        value={provider}
-        suggestions={suggestions.providers}
-        onOpen={suggestions.want}
-        onChoose={(next) => change({ provider: next })}
-      />
+      <CallFilters chosen={search} suggestions={suggestions} onChange={change} />
       <Combobox
         label="Key"
         value={keyId}

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { call } from '#control-plane/dashboard/data/client.ts'
@@ -15,21 +15,18 @@ import { Empty, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { useWaysChange } from './use-ways-change.ts'
 
 type Email = NonNullable<BuyerAccountQuery['waysIn']>['emails'][number]
 
 /** The addresses that sign in: added by a link, and removed here. */
 export function Emails({ emails, isOnly }: { readonly emails: readonly Email[]; readonly isOnly: boolean }) {
   const say = useToast()
-  const cache = useQueryClient()
   const [asked, setAsked] = useState<Email>()
-  const confirm = useMutation({
-    mutationFn: async (code: string) => {
-      const { email } = await readEmailLink(code)
-      await call('POST', '/v1/auth/emails', { code })
-      say(`${email} is confirmed. You can sign in with it.`)
-    },
-    onSuccess: () => cache.invalidateQueries(),
+  const confirm = useWaysChange(async (code: string) => {
+    const { email } = await readEmailLink(code)
+    await call('POST', '/v1/auth/emails', { code })
+    say(`${email} is confirmed. You can sign in with it.`)
   })
   useEmailCode((code) => confirm.mutate(code))
   return (
@@ -123,14 +120,10 @@ function NewEmail() {
 
 function Remove({ asked, onClose }: { readonly asked: Email; readonly onClose: () => void }) {
   const say = useToast()
-  const cache = useQueryClient()
-  const remove = useMutation({
-    mutationFn: async () => {
-      await call('DELETE', `/v1/auth/emails/${asked.id}`)
-      onClose()
-      say('Address removed. Other browsers are signed out.')
-    },
-    onSuccess: () => cache.invalidateQueries(),
+  const remove = useWaysChange(async (id: string) => {
+    await call('DELETE', `/v1/auth/emails/${id}`)
+    onClose()
+    say('Address removed. Other browsers are signed out.')
   })
   return (
     <Confirm
@@ -140,7 +133,7 @@ function Remove({ asked, onClose }: { readonly asked: Email; readonly onClose: (
       isDanger
       isBusy={remove.isPending}
       error={remove.error}
-      onDo={() => remove.mutate()}
+      onDo={() => remove.mutate(asked.id)}
       onClose={onClose}
     />
   )

@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { at } from '#control-plane/dashboard/data/answer-of.ts'
@@ -23,6 +22,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { Emails } from './emails.tsx'
+import { useWaysChange } from './use-ways-change.ts'
 
 type Ways = NonNullable<BuyerAccountQuery['waysIn']>
 type Passkey = Ways['passkeys'][number]
@@ -78,12 +78,6 @@ function WaysIn({ ways, sendsMail }: { readonly ways: Ways; readonly sendsMail: 
       </div>
     </>
   )
-}
-
-/** A change of the ways in, after which everything is read again. */
-function useWaysChange<Given, Result>(run: (given: Given) => Promise<Result>) {
-  const cache = useQueryClient()
-  return useMutation({ mutationFn: run, onSuccess: () => cache.invalidateQueries() })
 }
 
 const ONLY = 'This passkey is the only way in. Add a second one, on your phone for example.'

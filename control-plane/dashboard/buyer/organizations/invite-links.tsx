@@ -1,12 +1,12 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerOrganizationQuery } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
+import { BuyerOrganizationDocument } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
 import {
   PageCreateInviteLinkDocument,
   PageRevokeInviteLinkDocument,
-} from '#control-plane/dashboard/data/documents/buyer-invite-links.ts'
-import type { BuyerOrganizationQuery } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
-import { BuyerOrganizationDocument } from '#control-plane/dashboard/data/documents/buyer-organization.ts'
+} from '#control-plane/dashboard/data/documents/invite-links.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'

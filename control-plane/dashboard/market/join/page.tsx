@@ -1,11 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
-import type { PageOpenInviteLinkMutation } from '#control-plane/dashboard/data/documents/buyer-invite-links.ts'
+import type { PageOpenInviteLinkMutation } from '#control-plane/dashboard/data/documents/invite-links.ts'
 import {
   PageAcceptInviteLinkDocument,
   PageOpenInviteLinkDocument,
-} from '#control-plane/dashboard/data/documents/buyer-invite-links.ts'
+} from '#control-plane/dashboard/data/documents/invite-links.ts'
 import { short } from '#control-plane/dashboard/data/format.ts'
 import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'

@@ -24,8 +24,11 @@ type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: st
 
 /** The limit of a network address over all subjects, as a multiple of the limit of one subject. */
 const SUBJECTS_PER_ADDRESS = 20
-/** The reads of a session, as a multiple of a key's: a screen of the page makes several reads, in each tab. */
-const SESSION_READS = 4
+/**
+ * The reads of whoever opens the page, as a multiple of a key's: a screen makes up to ten reads, in each tab. A visitor
+ * who has not signed in shares the reads of the network address with everybody behind it.
+ */
+const PAGE_READS = 4
 
 /**
  * Counts a call for its credential and its wallet, or for the address of a caller without a credential. Throws
@@ -34,7 +37,7 @@ const SESSION_READS = 4
 export async function countCall(counting: Counting, actor: Actor): Promise<void> {
   if (actor.kind === 'nobody') return countStranger(counting)
   if (actor.kind === 'operator') return
-  const times = actor.kind === 'session' && counting.kind === 'read' ? SESSION_READS : 1
+  const times = actor.kind === 'session' ? timesOfPage(counting.kind) : 1
   await countOn(counting, ({ perKey, perWallet }) => [
     { source: 'key', who: credentialOf(actor), most: perKey * times },
     ...(perWallet === null || !('wallet' in actor)
@@ -50,12 +53,16 @@ export async function countCall(counting: Counting, actor: Actor): Promise<void>
 export async function countStranger(counting: Counting, subject?: string): Promise<void> {
   const peer = counting.options.peer ?? 'nowhere'
   await countOn(counting, ({ perKey }) => {
-    if (subject === undefined) return [{ source: 'address', who: peer, most: perKey }]
+    if (subject === undefined) return [{ source: 'address', who: peer, most: perKey * timesOfPage(counting.kind) }]
     return [
       { source: 'address', who: `${peer}:${subject}`, most: perKey },
       { source: 'address', who: peer, most: perKey * SUBJECTS_PER_ADDRESS },
     ]
   })
+}
+
+function timesOfPage(kind: Counting['kind']): number {
+  return kind === 'read' ? PAGE_READS : 1
 }
 
 /**

@@ -65,9 +65,13 @@ describe('operations of operators', () => {
     const key = await market.managementKey('operator')
     expect((await market.rest('GET', '/v1/operator/nodes', { key })).status).toBe(404)
     const schema = await market.graphql(key, '{ __schema { mutationType { fields { name } } } }')
-    expect(schema.text).not.toMatch(/importCatalog|putRateLimit/i)
-    const put = 'mutation { putFeature(name: new_offers, isOn: true, reason: "mine") { name } }'
-    expect((await market.graphql(ada.buyerKey, put)).text).toContain('wrong_key_type')
+    expect(schema.text).not.toMatch(/putRateLimit/i)
+    for (const change of [
+      'putFeature(name: new_offers, isOn: true, reason: "mine") { name }',
+      'importCatalog(source: "mine", models: []) { added }',
+    ]) {
+      expect((await market.graphql(ada.buyerKey, `mutation { ${change} }`)).text).toContain('wrong_key_type')
+    }
   })
 })
 

@@ -167,9 +167,18 @@ async function startInOneMinute(rateLimits: OperationLimits): Promise<TestMarket
   return started
 }
 
-describe('reads of a session', () => {
-  it('have four times the limit of a key, because a screen makes several reads', async () => {
-    const read = { perKey: 3, perWallet: null }
+describe('reads of the page', () => {
+  const read = { perKey: 3, perWallet: null }
+
+  it('have four times the limit of a key for a visitor, whose screens make several reads', async () => {
+    const strict = await startInOneMinute({ read, write: wide, probe: wide, challenge: wide })
+    const screen = () => strict.graphql(undefined, '{ a: rails { rail } b: rails { rail } c: rails { rail } }')
+    for (let count = 0; count < 4; count++) expect((await screen()).body).not.toHaveProperty('errors')
+    expect((await screen()).text).toContain('rate_limited')
+    await strict.stop()
+  })
+
+  it('have four times the limit of a key for a session', async () => {
     const strict = await startInOneMinute({ read, write: wide, probe: wide, challenge: wide })
     const body = await signedChallenge(strict, wallet)
     const headers = sessionHeaders(await strict.rest('POST', '/v1/auth/session', { body }))

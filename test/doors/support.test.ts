@@ -68,7 +68,8 @@ describe('the reason of a change to money', () => {
       staff.ledger.reverse.mutate({ key: 'grant:S-1', reason: '' }),
       staff.hold.release.mutate({ rid, reason: '' }),
     ]
-    for (const change of lacking) expect(await trpcCodeOf(change)).toBe('invalid_request')
+    const codes = await Promise.all(lacking.map(trpcCodeOf))
+    expect(codes).toEqual(lacking.map(() => 'invalid_request'))
     expect(await balance()).toBe(before)
   })
 })

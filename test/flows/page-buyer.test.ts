@@ -8,13 +8,12 @@ import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { doorsOf } from '#test/support/market/routed-market.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, openPerson } from '#test/support/page/page-browser.ts'
+import { dialog, heading, openPerson, SCREEN_MS } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 import { savedBy } from '#test/support/page/table-file.ts'
 import { until } from '#test/support/run/until.ts'
 
-const SEEN_MS = 20_000
 const MODEL = 'gpt-5-nano'
 
 let network: Network
@@ -45,7 +44,7 @@ async function untilBooked(id: string): Promise<void> {
   await db.connect()
   try {
     const find = () => db.query('select 1 from settlement where rid = $1', [parseAnswerId(id)])
-    await until(`${id} is booked`, SEEN_MS, async () => (await find()).rows.length === 1)
+    await until(`${id} is booked`, SCREEN_MS, async () => (await find()).rows.length === 1)
   } finally {
     await db.end()
   }
@@ -233,7 +232,7 @@ it('an owner makes a workspace and switches to it: the tab reads and pays for it
   await balance('$0.00')
   await page.getByText('No ledger lines yet').waitFor()
   await page.goto(`${site}/playground`)
-  await until('the playground opens a secret of the workspace', SEEN_MS, async () => sent.length > 0)
+  await until('the playground opens a secret of the workspace', SCREEN_MS, async () => sent.length > 0)
   expect(sent[0]).toMatch(/^wsp_/)
   // The budgets of the workspace are those of its own keys: the playground has one there now.
   await page.goto(`${site}/buyer/organizations`)

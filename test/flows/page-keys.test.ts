@@ -4,12 +4,11 @@ import { z } from 'zod'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
+import { dialog, heading, openPerson, SCREEN_MS, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { savedBy } from '#test/support/page/table-file.ts'
 import { until } from '#test/support/run/until.ts'
 
-const SEEN_MS = 20_000
 const MODEL = 'gpt-5-nano'
 
 let network: Network
@@ -67,14 +66,14 @@ describe('the keys of a buyer', () => {
     await dialog(page).getByRole('button', { name: 'Freeze' }).click()
     await row.getByText('frozen').waitFor()
     const refusal = () => say(made.key).then(() => '', String)
-    await until('the frozen key is refused', SEEN_MS, async () => (await refusal()).includes('key_frozen'))
+    await until('the frozen key is refused', SCREEN_MS, async () => (await refusal()).includes('key_frozen'))
     expect(await refusal()).toContain('403')
     expect(await savedBy(page, 'Keys')).toContainEqual(expect.stringContaining(`${label}-b,frozen,2.5`))
     await more()
     await press('Unfreeze')
     await dialog(page).getByRole('button', { name: 'Unfreeze' }).click()
     await row.getByText('active').waitFor()
-    await until('the key calls again', SEEN_MS, async () => (await refusal()) === '')
+    await until('the key calls again', SCREEN_MS, async () => (await refusal()) === '')
     await door('DELETE', `/v1/buyer/keys/${made.id}`, own)
     expect(complaints).toEqual([])
     await context.close()
@@ -85,7 +84,7 @@ describe('the keys of a buyer', () => {
     const label = `expired-${Date.now()}`
     const soon = Date.now() + 1_500
     const made = Key.parse(await door('POST', '/v1/buyer/keys', own, { label, expires_at: soon }))
-    await until('the key has expired', SEEN_MS, async () => Date.now() > soon)
+    await until('the key has expired', SCREEN_MS, async () => Date.now() > soon)
     const { context, page, complaints } = await open(own)
     await page.goto(`${site}/buyer/keys`)
     const row = page.getByRole('row', { name: new RegExp(label) })

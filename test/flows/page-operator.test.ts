@@ -5,11 +5,10 @@ import { textModel } from '#test/support/facts/text-model.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, openPerson } from '#test/support/page/page-browser.ts'
+import { dialog, openPerson, SCREEN_MS } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { until } from '#test/support/run/until.ts'
 
-const SEEN_MS = 20_000
 const MODEL = 'gpt-5-nano'
 
 let network: Network
@@ -42,7 +41,7 @@ async function chargedCall(): Promise<string> {
     Requests.parse(await door('GET', '/v1/requests?limit=5', network.sandbox.buyer_key)).requests.find(
       ({ buyer_cost_micro: cost }) => cost !== null && cost > 0,
     )?.request_id
-  await until('a call is booked', SEEN_MS, async () => (await newest()) !== undefined)
+  await until('a call is booked', SCREEN_MS, async () => (await newest()) !== undefined)
   return (await newest()) ?? ''
 }
 
@@ -144,7 +143,7 @@ describe('an operator who watches the market', () => {
       }),
     )
     const buyers = page.locator('.stat', { hasText: 'Active buyers' }).locator('dd').first()
-    await until('the screen has the buyers of the door', SEEN_MS, async () => {
+    await until('the screen has the buyers of the door', SCREEN_MS, async () => {
       return (await buyers.textContent()) === String(data.operatorFigures.present.buyers)
     })
     await page

@@ -8,7 +8,7 @@ import { newWallet } from '#test/support/doors/wallet.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, openPerson, signOut, waitForScreen } from '#test/support/page/page-browser.ts'
+import { dialog, heading, openPerson, SCREEN_MS, signOut, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import type { HandsKind } from '#test/support/page/page-hands.ts'
 import { handsOf } from '#test/support/page/page-hands.ts'
@@ -16,7 +16,6 @@ import { VIEWS, violationsOf } from '#test/support/page/page-violations.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 import { until } from '#test/support/run/until.ts'
 
-const SEEN_MS = 20_000
 const MOST_TABS = 12
 /** The scripts of the playground over the wire, with the reader of Markdown. */
 const MOST_BYTES = 180_000
@@ -155,7 +154,7 @@ describe('the playground', () => {
       .waitFor()
     await signOut(page)
     await page.getByText('Signed out.').waitFor()
-    await until('the secret is refused', SEEN_MS, async () => (await statusWith(secret)) === 401)
+    await until('the secret is refused', SCREEN_MS, async () => (await statusWith(secret)) === 401)
     expect(complaints).toEqual([])
     await context.close()
   })

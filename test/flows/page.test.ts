@@ -1,8 +1,6 @@
-import { createTRPCClient, httpLink } from '@trpc/client'
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import { newWallet } from '#test/support/doors/wallet.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
@@ -22,7 +20,6 @@ import { pathOf, SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts
 import { VIEWS, violationsOf } from '#test/support/page/page-violations.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
-const MANY_CALLS = 100_000
 const MODEL = 'gpt-5-nano'
 /** Bytes of compressed scripts: of the first view with its screen, and of each further screen. */
 const FIRST_VIEW_BYTES = 130_000
@@ -32,25 +29,12 @@ let network: Network
 let browser: Browser
 let site: string
 
-const operatorDoor = () =>
-  createTRPCClient<AppRouter>({
-    links: [
-      httpLink({
-        url: network.sandbox.trpc_url,
-        headers: { authorization: `Bearer ${network.sandbox.management_key}` },
-      }),
-    ],
-  })
-
 beforeAll(async () => {
   ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
   site = network.sandbox.dashboard_url
-  // A single machine looks at all screens of all users within a minute.
-  await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: MANY_CALLS })
 })
 
 afterAll(async () => {
-  await operatorDoor().rateLimit.put.mutate({ name: 'read', perKey: null })
   await browser?.close()
 })
 

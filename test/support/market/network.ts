@@ -78,7 +78,7 @@ let ending: NodeJS.Timeout | undefined
 /**
  * The only market of this worker for files that leave it unchanged: they make no money scarce, switch nothing off and
  * stop nothing. The market takes payments on the run's chain. It ends when no file uses it any more, because an idle
- * market takes a twentieth of a core. Each file gets a sample buyer's key of its own, because the reads of a key are
+ * market takes a twentieth of a core. Each file gets a sample buyer's key of its own, because the calls of a key are
  * limited per minute.
  */
 export async function sharedNetwork(): Promise<Network> {
@@ -140,9 +140,21 @@ async function endShared(): Promise<void> {
 /** All tests send from one address, and often poll in vain before a state is reached. */
 const PATIENT = { ADDRESS_WORK_PER_MINUTE: '1000000' }
 
+/** Reads of a key, or of an address, a minute: files read every screen and door within one. */
+const READS_PER_MINUTE = 100_000
+
 async function startShared(): Promise<Network> {
   const { inject } = await import('vitest')
-  return startNetworkIn(inject('sharedHomes'), {}, 'shared')
+  const network = await startNetworkIn(inject('sharedHomes'), {}, 'shared')
+  const { trpc_url: url, management_key: key } = network.sandbox
+  const put = await fetch(`${url}/rateLimit.put`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'read', perKey: READS_PER_MINUTE }),
+  })
+  if (put.ok) return network
+  await network.remove()
+  throw new Error(`the shared market keeps its limit of reads: ${await put.text()}`)
 }
 
 type Environment = Readonly<Record<string, string>>

@@ -2,8 +2,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { z } from 'zod'
 
 const Code = z.object({ code: z.string() })
-/** Longer than a screen takes to load on a busy machine. */
-export const SCREEN_MS = 20_000
+/** Longer than a screen takes to load, and a change to reach it, on a machine that is ten times slower. */
+export const SCREEN_MS = 60_000
 
 /** Problems that a browser reports: blocked content, errors on the console, and unhandled rejections. */
 export type Complaints = readonly string[]

@@ -27,8 +27,8 @@ export default defineConfig({
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
     setupFiles: ['test/support/run/file-end.ts'],
     sequence: { sequencer: LongFilesFirst },
-    // Bounds, not expectations: a busy machine is five times slower, and speed is measured by `npm run bench`.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // Bounds, not expectations: a busy machine is ten times slower, and speed is measured by `npm run bench`.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 })

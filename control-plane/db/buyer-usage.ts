@@ -360,21 +360,27 @@ export async function sumActivity(
   )
 }
 
+type ModelSums = {
+  readonly total: UsageSums | undefined
+  readonly byModel: readonly (UsageSums & { readonly model: string })[]
+  /** The number of models, of which `byModel` may have fewer. */
+  readonly models: number
+}
+
 /** Sums all calls, and the same by model with the highest spending first. The rows are read once. */
-export async function sumUsage(
-  db: Database,
-  filter: UsageFilter,
-  models: number,
-): Promise<{ total: UsageSums | undefined; byModel: (UsageSums & { readonly model: string })[] }> {
+export async function sumUsage(db: Database, filter: UsageFilter, models: number): Promise<ModelSums> {
   const rows = await readRows(
     db,
-    { ...USAGE_SUMS_ROW, model: nullable(text()) },
-    sql`${summedCalls(filter, DAYS)} select model, ${SUMS}
+    { ...USAGE_SUMS_ROW, model: nullable(text()), groups: bigint() },
+    sql`${summedCalls(filter, DAYS)} select model, count(*) over () - 1 as groups, ${SUMS}
     from (select * from calls ${filter.provider === undefined ? sql`` : withFailed(filter)}) c group by rollup (model)
     order by grouping(model) desc, charge desc, model limit ${models + 1}`,
   )
-  const byModel = rows.flatMap(({ model, ...sums }) => (model === null ? [] : [{ ...sums, model }]))
-  return { total: rows.find(({ model }) => model === null), byModel }
+  const byModel = rows.flatMap(({ model, groups: _, ...sums }) => (model === null ? [] : [{ ...sums, model }]))
+  const all = rows.find(({ model }) => model === null)
+  if (all === undefined) return { total: undefined, byModel, models: 0 }
+  const { groups, model: _, ...total } = all
+  return { total, byModel, models: Number(groups) }
 }
 
 /**

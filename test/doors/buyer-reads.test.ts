@@ -186,6 +186,7 @@ describe('savings', () => {
         { model: 'gpt-5-mini', spent_micro: 3_000, saved_pct: 50 },
         { model: 'gpt-test', spent_micro: 300 },
       ],
+      models: 2,
     })
     expect((await get('/savings?period=lifetime')).body).toMatchObject({ since: 0, spent_micro: 3_400 })
     expect((await get('/savings?period=weekly')).body).toMatchObject({

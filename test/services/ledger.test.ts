@@ -230,7 +230,7 @@ describe('the list of booked calls', () => {
       { model: 'even', charge: 60n, requests: 3n },
       { model: 'odd', charge: 40n, requests: 2n },
     ])
-    expect((await sumUsage(db, { account, ...ever }, 1)).byModel).toMatchObject([{ model: 'even' }])
+    expect(await sumUsage(db, { account, ...ever }, 1)).toMatchObject({ byModel: [{ model: 'even' }], models: 2 })
     const nothing = { charge: 0n, requests: 0n }
     expect((await sumUsage(db, { account: 'acc_nobody', ...ever }, 10)).total).toMatchObject(nothing)
   })

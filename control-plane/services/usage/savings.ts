@@ -7,6 +7,7 @@ import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.t
 import type { Period } from './usage-window.ts'
 import { PERIOD_NAMES, readWindow } from './usage-window.ts'
 
+/** Most models that an answer names. It counts the others. */
 const MODELS_SHOWN = 100
 /** More buckets than two years of days, or any period of ours. */
 const MAX_BUCKETS = 1_000
@@ -59,7 +60,9 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
         model: z.string(),
       }),
     )
-    .readonly(),
+    .readonly()
+    .describe(`The ${MODELS_SHOWN} models with the highest spend. The sums above are those of all models.`),
+  models: Count.describe('The number of models that were called, also of those that `by_model` leaves out.'),
   /** By UTC hour, day or month, oldest first. `bucket` is its beginning. A bucket without calls is left out. */
   buckets: z
     .array(
@@ -98,12 +101,13 @@ export const getSavings = defineOperation({
       used: await sumUsage(trx, filter, MODELS_SHOWN),
       times: await sumUsageByTime(trx, filter, by),
     }))
-    const { total, byModel } = used
+    const { total, byModel, models } = used
     return {
       period,
       since: window.from,
       ...savingsOf(total ?? NOTHING),
       byModel: byModel.map((row) => ({ model: row.model, ...savingsOf(row) })),
+      models,
       buckets: times.map((row) => ({
         bucket: row.at.getTime(),
         period: row.at.toISOString().slice(0, span.interval === 'hour' ? undefined : '2026-01-01'.length),

@@ -1,12 +1,22 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
+import type { ShownPeriod } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { PERIOD_MS, PERIOD_WORDS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
 import { BuyerOverviewDocument } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
-import { compact, day, evenPercent, hour, milliseconds, money, percent } from '#control-plane/dashboard/data/format.ts'
+import {
+  compact,
+  count,
+  day,
+  evenPercent,
+  hour,
+  milliseconds,
+  money,
+  percent,
+} from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -49,7 +59,7 @@ function Overview() {
             <Figures data={data} during={PERIOD_WORDS[period]} />
             <Spending data={data} interval={interval} spanMs={PERIOD_MS[period]} />
             <Caps data={data} curl={curl} />
-            <ByModel data={data} curl={curl} during={PERIOD_WORDS[period]} />
+            <ByModel data={data} curl={curl} period={period} />
           </>
         )}
       </Loaded>
@@ -202,7 +212,7 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   },
 ]
 
-/** The models that the market names, and one line for the rest. */
+/** The models that the market names, and one line for all others. */
 function linesOf(savings: BuyerOverviewQuery['savings']): readonly ModelLine[] {
   if (!savings) return []
   const { byModel } = savings
@@ -218,14 +228,25 @@ function linesOf(savings: BuyerOverviewQuery['savings']): readonly ModelLine[] {
   return [...byModel, { ...rest, listMicro, savedMicro, savedPct }]
 }
 
-type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; readonly during: string }
+type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; readonly period: ShownPeriod }
 
-function ByModel({ data, curl, during }: ByModelProps) {
+/** The window of the list, and how many of the models it names. */
+function aboutModels({ savings }: BuyerOverviewQuery, period: ShownPeriod): string {
+  const window = `The last ${PERIOD_WORDS[period]}`
+  if (savings === null || savings.byModel.length >= savings.models) return window
+  return `${window}. The ${count(savings.byModel.length)} models with the highest spend, of ${count(savings.models)}`
+}
+
+function ByModel({ data, curl, period }: ByModelProps) {
   return (
     <Card
       title="By model"
-      about={`The last ${during}`}
-      actions={<Link to="/buyer/activity">All models over time</Link>}
+      about={aboutModels(data, period)}
+      actions={
+        <Link to="/buyer/activity" search={{ period, group: 'model' }}>
+          All models over time
+        </Link>
+      }
       isFlush
     >
       <Table

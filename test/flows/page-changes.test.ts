@@ -117,6 +117,10 @@ describe('a buyer', () => {
       const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
       expect((await readFile(await download.path())).length).toBeGreaterThan(0)
     } else {
+      // The page shows nothing of other origins: the preview comes through the market.
+      await dialog(page).getByRole('button', { name: 'Load preview' }).click()
+      await film.waitFor()
+      await expect.poll(() => film.evaluate((shown) => Number(Reflect.get(shown, 'duration')))).toBeGreaterThan(0)
       const [tab] = await Promise.all([context.waitForEvent('page'), link.click()])
       await tab.waitForURL(href)
       await tab.close()

@@ -126,6 +126,20 @@ describe('the files of a job', () => {
     expect(host.asked).toEqual([])
   })
 
+  it('that last at their provider are copied on demand, from hosts that may be dialled alone', async () => {
+    const here: Made = { url: `http://${host.host}/f`, access: 'lasting' }
+    const stored = jobWith(here, { url: 'https://files.example/a', access: 'lasting' })
+    const one = open(stored)
+    expect(one.files.show(stored, rid).map(({ url }) => url)).toEqual([here.url, 'https://files.example/a'])
+    expect([host.asked, await left()]).toEqual([[], []])
+    expect(await arrived(one)).toMatchObject({ owner: 'acc_1', contentType: 'video/mp4', isWhole: true })
+    expect(host.asked).toEqual([{ url: '/f', authorization: undefined }])
+    expect(await one.files.find({ rid, index: 1 })).toBeUndefined()
+    // A day after the end, the market copies no more.
+    now += 25 * HOUR
+    expect(await one.files.find(id)).toBeUndefined()
+  })
+
   it('are loaded from allowed hosts alone once the key is gone: another URL may contain the key', async () => {
     const keyed = { url: '/videos/v-1/content', access: 'keyed' } as const
     const known = jobWith({ url: 'https://files.example/a', access: 'lasting' }, keyed, brief())

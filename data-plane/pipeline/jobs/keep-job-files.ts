@@ -103,12 +103,12 @@ export function createJobFiles(parts: Parts): JobFiles {
       const { job, end } = storedJob
       const until = (end.endedAt ?? job.createdAt) + limits.keepMs
       const artifact = end.artifacts[id.index]
-      const source = artifact && sourceOf(parts, job, artifact)
-      if (source === undefined || 'url' in source || until <= clock.now()) return undefined
+      const from = artifact && placeOf(parts, job, artifact)
+      if (from === undefined || until <= clock.now()) return undefined
       return {
         owner: ownerOf(job),
         async arrive() {
-          await copies.wait(copyOf(id, job, { from: source.from, until }))
+          await copies.wait(copyOf(id, job, { from, until }))
           return artifacts.open(id)
         },
       }
@@ -135,17 +135,32 @@ function ownerOf({ account, wallet }: JobRecord): string {
  * key leaves this process for its own host alone.
  */
 function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: Artifact): Source {
-  const { hosts: hostList, findProvider } = market()
   // An address may hold a key that is no longer known here.
   const key = isAskable(job) ? job : undefined
-  if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: hostList, key } }
-  const provider = findProvider(job.provider)
-  const fileHosts = provider?.id === job.provider ? provider.fileHosts : []
-  const hosts: HostList = { has: (host) => hostList.has(host) || fileHosts.includes(host) }
+  if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: market().hosts, key } }
+  const hosts = hostsOfFiles(market(), job)
   const isLeaky = key === undefined || upstream.holdsKey(key, url)
   if ((access === 'brief' || isLeaky) && checkOutboundUrl(url, hosts, policy) !== undefined)
     return { from: { url, hosts } }
   return !isLeaky && checkPublicUrl(url, policy) !== undefined ? { url } : undefined
+}
+
+/** The hosts that may be dialled for the files of a job: those of the market's list and of the provider's record. */
+function hostsOfFiles({ hosts, findProvider }: Pick<Market, 'hosts' | 'findProvider'>, job: JobRecord): HostList {
+  const provider = findProvider(job.provider)
+  const fileHosts = provider?.id === job.provider ? provider.fileHosts : []
+  return { has: (host) => hosts.has(host) || fileHosts.includes(host) }
+}
+
+/**
+ * The place from which a file is copied for a buyer who asks for it here. A lasting file on a host that may be dialled
+ * is copied on demand alone, for example for a page that shows nothing of other origins.
+ */
+function placeOf(parts: Parts, job: JobRecord, artifact: Artifact): FilePlace | undefined {
+  const source = sourceOf(parts, job, artifact)
+  if (source === undefined || 'from' in source) return source?.from
+  const hosts = hostsOfFiles(parts.market(), job)
+  return checkOutboundUrl(source.url, hosts, parts.policy) === undefined ? undefined : { url: source.url, hosts }
 }
 
 type Wanted = { readonly owner: string; readonly from: FilePlace; readonly until: number }

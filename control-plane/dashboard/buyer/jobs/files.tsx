@@ -42,6 +42,6 @@ function Links({ path, name, url }: LinksProps) {
   if (data.length === 0)
     return <Notice tone="warn">The files have expired. Files are kept for 24 hours after the job.</Notice>
   return data.map((media, place) => (
-    <MediaView key={media.url} media={media} label={data.length === 1 ? 'File' : `File ${place + 1}`} />
+    <MediaView key={media.url} media={media} label={data.length === 1 ? 'File' : `File ${place + 1}`} paid={paid} />
   ))
 }

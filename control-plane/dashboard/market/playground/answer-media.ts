@@ -105,7 +105,9 @@ export function filesIn(job: unknown, id: string): readonly Media[] {
     const [url, type] = [at(file, 'url'), at(file, 'content_type')]
     if (typeof url !== 'string') return []
     const kind = typeof type === 'string' && type.startsWith('audio/') ? 'sound' : 'film'
-    return fileOf(url, kind, `${id}-${place + 1}`)
+    const index = at(file, 'index')
+    const path = `/v1/media/artifacts/${id}/${typeof index === 'number' ? index : place}`
+    return fileOf(url, kind, `${id}-${place + 1}`).map((media) => ({ ...media, path }))
   })
 }
 

@@ -54,7 +54,7 @@ export function ReplyView({ column, reply, paid, onAskAgain }: Props) {
         </div>
       )}
       {reply.media.map((media) => (
-        <MediaView key={media.url} media={media} label={`${name}: ${media.name}`} />
+        <MediaView key={media.url} media={media} label={`${name}: ${media.name}`} paid={paid} />
       ))}
       {reply.error === undefined ? null : <Failed error={reply.error} />}
       {isComing ? null : <Foot reply={reply} paid={paid} onAskAgain={onAskAgain} name={name} />}

@@ -5,6 +5,8 @@ export type Media = {
   readonly kind: 'picture' | 'sound' | 'film' | 'file'
   readonly url: string
   readonly name: string
+  /** The path at the API under which the market loads a file that is at its provider's address. */
+  readonly path?: string
 }
 
 /** An answer as far as it is known. */

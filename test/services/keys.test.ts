@@ -48,7 +48,7 @@ describe('a new key', () => {
     const terms = {
       minDiscountPct: 20,
       capDailyUsd: 1.5,
-      providersBlocked: ['openai'],
+      providersBlocked: ['test'],
       rateLimitRpm: 7,
       allowUntrusted: true,
     }
@@ -64,7 +64,7 @@ describe('a new key', () => {
       capDailyMicro: 1_500_000n,
       capMonthlyMicro: null,
       ratePerMinute: 7,
-      providersBlocked: ['openai'],
+      providersBlocked: ['test'],
       allowsUntrusted: true,
     })
     const { keys } = await invoke(market.plane, ada.buyer, listBuyerKeys, {})

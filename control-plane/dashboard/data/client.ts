@@ -9,16 +9,23 @@ export class MarketError extends Error {
   readonly requestId: string | undefined
   /** Milliseconds after which a limit lets the caller in again. */
   readonly retryAfterMs: number | undefined
+  /** The member of the input that the refusal concerns. */
+  readonly param: string | undefined
 
   constructor(
     code: ErrorCode | 'unreachable',
     message: string,
-    facts: { readonly requestId?: string | undefined; readonly retryAfterMs?: number | undefined } = {},
+    facts: {
+      readonly requestId?: string | undefined
+      readonly retryAfterMs?: number | undefined
+      readonly param?: string | undefined
+    } = {},
   ) {
     super(message)
     this.code = code
     this.requestId = facts.requestId
     this.retryAfterMs = facts.retryAfterMs
+    this.param = facts.param
   }
 }
 
@@ -134,7 +141,10 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
-type GraphQLFault = { readonly message: string; readonly extensions?: { readonly code?: ErrorCode } }
+type GraphQLFault = {
+  readonly message: string
+  readonly extensions?: { readonly code?: ErrorCode; readonly param?: string }
+}
 
 function errorsOf(body: unknown): readonly GraphQLFault[] {
   return hasErrors(body) ? body.errors : []
@@ -158,7 +168,10 @@ function hasRestError(body: unknown): body is RestError {
 }
 
 function refusalOf({ message, extensions }: GraphQLFault, answer: Response): MarketError {
-  return new MarketError(extensions?.code ?? 'internal_error', message, factsOf(answer))
+  return new MarketError(extensions?.code ?? 'internal_error', message, {
+    ...factsOf(answer),
+    param: extensions?.param,
+  })
 }
 
 function factsOf({ headers }: Response) {

@@ -96,7 +96,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
 }
 
 /** The first suggestions whose id or label contains a text. */
-function matching(suggestions: readonly Suggestion[], text: string): readonly Suggestion[] {
+export function matching(suggestions: readonly Suggestion[], text: string): readonly Suggestion[] {
   const query = text.trim().toLowerCase()
   const isMatch = ({ value, label }: Suggestion) => `${value} ${label}`.toLowerCase().includes(query)
   return suggestions.filter(isMatch).slice(0, MAX_SUGGESTED)
@@ -111,7 +111,8 @@ type SuggestionsProps = {
   readonly onTake: (value: string) => void
 }
 
-function Suggestions({ id, label, found, place, isOpen, onTake }: SuggestionsProps) {
+/** The list below a field with suggestions. */
+export function Suggestions({ id, label, found, place, isOpen, onTake }: SuggestionsProps) {
   return (
     <div id={`${id}-list`} role="listbox" aria-label={label} tabIndex={-1} hidden={!isOpen}>
       {found.map((one, index) => (

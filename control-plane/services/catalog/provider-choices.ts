@@ -13,12 +13,12 @@ export const ProviderChoiceSchema = z
   .meta({ id: 'ProviderChoice', description: 'A provider whose keys sellers may list.' })
 export type ProviderChoice = z.infer<typeof ProviderChoiceSchema>
 
-/** Lists the providers that sellers choose from, by name. */
+/** Lists the providers that sellers choose from and that buyers name in their rules, by name. */
 export const listProviderChoices = defineOperation({
   name: 'provider.choices',
   summary: 'List the providers whose keys can be sold',
   about: 'The allow-list of the market, with the base URL of each provider.',
-  access: 'seller',
+  access: 'public',
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',

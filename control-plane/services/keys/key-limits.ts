@@ -10,6 +10,7 @@ import { keyOwnerOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { requireKnownModels } from '#control-plane/services/catalog/known-models.ts'
+import { requireKnownProviders } from '#control-plane/services/catalog/known-providers.ts'
 import { Instant, Label } from '#control-plane/services/input-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
@@ -62,6 +63,10 @@ export const updateBuyerKey = defineOperation({
     const { id } = input
     if (!isId('key', id)) throw new AppError('not_found')
     await requireKnownModels(ctx, input.modelsAllowed, 'modelsAllowed')
+    if (input.providersBlocked != null) {
+      const { providersBlocked: held } = await findLivingKey(ctx.db, actor, id)
+      await requireKnownProviders(ctx, { names: input.providersBlocked, held, param: 'providersBlocked' })
+    }
     const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
     if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
       await findLivingKey(ctx.db, actor, id)

@@ -11,6 +11,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { requireKnownModels } from '#control-plane/services/catalog/known-models.ts'
+import { requireKnownProviders } from '#control-plane/services/catalog/known-providers.ts'
 import { Instant, Label } from '#control-plane/services/input-fields.ts'
 import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import { cursorOf, ListFields, NextToken, pagesById } from '#control-plane/services/page.ts'
@@ -126,6 +127,7 @@ export const createBuyerKey = defineOperation({
   forReplay: withoutSecret,
   run: async (ctx, actor, input) => {
     await requireKnownModels(ctx, input.modelsAllowed, 'modelsAllowed')
+    await requireKnownProviders(ctx, { names: input.providersBlocked, held: [], param: 'providersBlocked' })
     const terms = changeTerms(NO_TERMS, input)
     return createKey(ctx, actor, { type: 'buyer', label: input.label, expiresAt: input.expiresAt ?? null, terms })
   },

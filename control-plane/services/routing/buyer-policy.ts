@@ -4,6 +4,7 @@ import { findPreferences, lockPolicy, upsertPreferences } from '#control-plane/d
 import { markUnpublished } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { requireKnownProviders } from '#control-plane/services/catalog/known-providers.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -63,6 +64,9 @@ export const putPreferences = defineOperation({
   idempotency: 'none',
   output: PreferencesViewSchema,
   run: async (ctx, actor, input): Promise<PreferencesView> => {
+    const names = { names: input.providersBlocked, param: 'providersBlocked' }
+    const held = (await findPreferences(ctx.db, actor.account))?.providersBlocked ?? []
+    await requireKnownProviders(ctx, { ...names, held })
     const preferences: Preferences = {
       allowsUntrusted: input.allowUntrusted,
       providersBlocked: input.providersBlocked,

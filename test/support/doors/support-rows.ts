@@ -43,7 +43,7 @@ async function heldCall({ market }: DoorWorld) {
 /** Operations with which operators help a customer, and with which customers help themselves. */
 export const SUPPORT_ROWS: readonly DoorRow[] = [
   link('statement.export', 'statementExport', 'statement.export', () => ({ month: '2026-01', format: 'pdf' })),
-  reads('provider.choices', 'providerChoices', 'probe.providers'),
+  ...by('nobody', [reads('provider.choices', 'providerChoices', 'probe.providers')]),
   ...by('operator', [
     reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),
     reads('support.account', 'supportAccount', 'support.account', ({ accounts }) => ({ account: accounts.seller })),

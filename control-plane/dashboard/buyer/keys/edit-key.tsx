@@ -6,9 +6,8 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
-import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
-import { BLANK_KEY, draftOf, KeyFields, termsIn } from './key-fields.tsx'
+import { BLANK_KEY, draftOf, KeyFields, KeyRefusal, termsIn } from './key-fields.tsx'
 import type { ListedKey } from './listed-key.ts'
 
 type Props = { readonly listed: ListedKey; readonly onDone: () => void }
@@ -37,7 +36,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
   return (
     <Dialog dialog={{ isOpen: true, close: onDone }} title={`Edit ${label}`}>
       <form className="form" onSubmit={submit}>
-        <KeyFields draft={draft} onChange={setDraft} needsDailyCap={isPlayground} />
+        <KeyFields draft={draft} onChange={setDraft} needsDailyCap={isPlayground} error={update.error} />
         {isPlayground ? null : (
           <Input
             label="Expires on"
@@ -47,7 +46,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
             onChange={({ currentTarget }) => setEnd(currentTarget.value)}
           />
         )}
-        {update.error === null ? null : <ErrorNotice error={update.error} />}
+        <KeyRefusal error={update.error} />
         <div className="dialog-foot">
           <Button onClick={onDone}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={update.isPending}>

@@ -1,4 +1,11 @@
+import {
+  faultAt,
+  useModelSuggestions,
+  useProviderSuggestions,
+} from '#control-plane/dashboard/buyer/name-suggestions.ts'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { NamesInput } from '#control-plane/dashboard/ui/names-input.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 
 const BLANK = { label: '', daily: '', monthly: '', floor: '', rate: '', models: '', blocked: '', untrusted: '' }
 
@@ -60,9 +67,19 @@ type Props = {
   readonly onChange: (draft: KeyDraft) => void
   /** True for the playground's key, which keeps a daily cap. */
   readonly needsDailyCap?: boolean
+  /** The refusal of the last try. That of a name stands at its field. */
+  readonly error: Error | null
 }
 
-export function KeyFields({ draft, onChange, needsDailyCap = false }: Props) {
+export function KeyFields({ draft, onChange, needsDailyCap = false, error }: Props) {
+  const models = useModelSuggestions()
+  const providers = useProviderSuggestions()
+  const faults = { models: faultAt(error, 'modelsAllowed'), blocked: faultAt(error, 'providersBlocked') }
+  const names = (name: 'models' | 'blocked') => ({
+    value: draft[name],
+    onChange: (value: string) => onChange({ ...draft, [name]: value }),
+    fault: faults[name],
+  })
   const field = (name: keyof KeyDraft) => ({
     value: draft[name],
     onChange: ({ currentTarget }: { readonly currentTarget: HTMLInputElement | HTMLSelectElement }) =>
@@ -116,11 +133,22 @@ export function KeyFields({ draft, onChange, needsDailyCap = false }: Props) {
           {...field('rate')}
         />
       </div>
-      <Input label="Models" hint="Separate with spaces. Leave blank for all" {...field('models')} />
+      <NamesInput label="Models" hint="Separate with spaces. Leave blank for all" {...names('models')} {...models} />
       <div className="form-row">
-        <Input label="Blocked providers" hint="Separate with spaces. Leave blank for none" {...field('blocked')} />
+        <NamesInput
+          label="Blocked providers"
+          hint="Separate with spaces. Leave blank for none"
+          {...names('blocked')}
+          {...providers}
+        />
         <Select label="Unverified providers" choices={UNTRUSTED} {...field('untrusted')} />
       </div>
     </>
   )
+}
+
+/** A refusal that stands at no field. */
+export function KeyRefusal({ error }: { readonly error: Error | null }) {
+  const isAtField = (['modelsAllowed', 'providersBlocked'] as const).some((name) => faultAt(error, name) !== undefined)
+  return error === null || isAtField ? null : <ErrorNotice error={error} />
 }

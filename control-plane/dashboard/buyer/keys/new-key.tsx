@@ -7,8 +7,7 @@ import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
-import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
-import { BLANK_KEY, KeyFields, termsIn } from './key-fields.tsx'
+import { BLANK_KEY, KeyFields, KeyRefusal, termsIn } from './key-fields.tsx'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -33,7 +32,7 @@ export function NewKey({ dialog, onMade }: Props) {
   return (
     <Dialog dialog={dialog} title="New key">
       <form className="form" onSubmit={submit}>
-        <KeyFields draft={draft} onChange={setDraft} />
+        <KeyFields draft={draft} onChange={setDraft} error={create.error} />
         <Input
           label="Expires after, days"
           hint="Leave blank for no expiry"
@@ -44,7 +43,7 @@ export function NewKey({ dialog, onMade }: Props) {
           value={days}
           onChange={({ currentTarget }) => setDays(currentTarget.value)}
         />
-        {create.error === null ? null : <ErrorNotice error={create.error} />}
+        <KeyRefusal error={create.error} />
         <div className="dialog-foot">
           <Button onClick={dialog.close}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={create.isPending}>

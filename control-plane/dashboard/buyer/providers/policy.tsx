@@ -1,11 +1,13 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
+import { faultAt, useProviderSuggestions } from '#control-plane/dashboard/buyer/name-suggestions.ts'
 import { PagePutPreferencesDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerProvidersQuery } from '#control-plane/dashboard/data/documents/buyer-providers.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { NamesInput } from '#control-plane/dashboard/ui/names-input.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
@@ -38,6 +40,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
     providersBlocked: blocked.split(/[\s,]+/).filter((name) => name !== ''),
     allowUntrusted: allows,
   }
+  const providers = useProviderSuggestions()
   const put = useChange(PagePutPreferencesDocument, {
     onDone: () => {
       setAsked(false)
@@ -62,11 +65,13 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
             value={floor}
             onChange={({ currentTarget: { value } }) => edit({ floor: value })}
           />
-          <Input
+          <NamesInput
             label="Blocked providers"
             hint="Separate ids with spaces. Leave blank for none"
             value={blocked}
-            onChange={({ currentTarget: { value } }) => edit({ blocked: value })}
+            onChange={(value) => edit({ blocked: value })}
+            fault={faultAt(put.error, 'providersBlocked')}
+            {...providers}
           />
         </div>
         <Check label="Allow unverified providers" isOn={allows} onChange={(isOn) => edit({ allows: isOn })} />
@@ -101,6 +106,10 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           error={put.error}
           onDo={() =>
             put.mutate(next, {
+              onError: (error) => {
+                // The refusal of a name stands at its field, below the dialog.
+                if (faultAt(error, 'providersBlocked') !== undefined) setAsked(false)
+              },
               // The stored rules were read again meanwhile. Edits made since then stay.
               onSuccess: () => setDraft((now) => (now === draft ? undefined : now)),
             })

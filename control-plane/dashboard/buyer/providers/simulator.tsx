@@ -1,12 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
+import { useProviderSuggestions } from '#control-plane/dashboard/buyer/name-suggestions.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerRoutingQueryVariables } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
 import { BuyerRoutingDocument } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Check, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { NamesInput } from '#control-plane/dashboard/ui/names-input.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import { Simulated } from './simulated.tsx'
@@ -82,10 +84,12 @@ function Wishes() {
     window: search.window ?? '24h',
     isOpen: search.untrusted === 'yes',
   })
-  const field = (name: 'floor' | 'only' | 'block' | 'order') => ({
+  const providers = useProviderSuggestions()
+  const names = (name: 'only' | 'block' | 'order') => ({
     value: draft[name],
-    onChange: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
-      setDraft({ ...draft, [name]: value }),
+    onChange: (value: string) => setDraft({ ...draft, [name]: value }),
+    maxLength: 300,
+    ...providers,
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -115,16 +119,12 @@ function Wishes() {
           min={0}
           max={100}
           step={1}
-          {...field('floor')}
+          value={draft.floor}
+          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, floor: value })}
         />
-        <Input label="Only these providers" hint="Leave blank for all" maxLength={300} {...field('only')} />
-        <Input label="Blocked providers" hint="Leave blank for none" maxLength={300} {...field('block')} />
-        <Input
-          label="Preferred providers, in order"
-          hint="Tried before the others"
-          maxLength={300}
-          {...field('order')}
-        />
+        <NamesInput label="Only these providers" hint="Leave blank for all" {...names('only')} />
+        <NamesInput label="Blocked providers" hint="Leave blank for none" {...names('block')} />
+        <NamesInput label="Preferred providers, in order" hint="Tried before the others" {...names('order')} />
       </div>
       <div className="form-row">
         <Select

@@ -394,6 +394,7 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/invitations' },
   { host: 'api', prefix: '/v1/invite-links' },
   { host: 'api', prefix: '/v1/workspaces' },
+  { host: 'api', prefix: '/v1/views' },
   { host: 'api', prefix: '/v1/audit' },
   { host: 'api', prefix: '/v1/exports' },
   { host: 'api', prefix: '/v1/payments' },

@@ -394,6 +394,24 @@ create table email_link (
 CREATE INDEX email_link_by_address ON public.email_link USING btree (address, expires_at);
 CREATE INDEX email_link_by_age ON public.email_link USING btree (expires_at);
 
+-- Filters of a screen of the page that a user keeps under a name. Only that user reads them.
+create table saved_view (
+  id text not null,
+  user_id text not null,
+  screen text not null,
+  name text not null,
+  -- The query of the address of the screen: names and values of its filters, without an address.
+  query text not null,
+  created_at timestamp with time zone not null,
+  PRIMARY KEY (id),
+  UNIQUE (user_id, screen, name),
+  FOREIGN KEY (user_id) REFERENCES app_user(id),
+  constraint saved_view_id_check CHECK (id ~ '^viw_[0-9A-Za-z_-]{1,64}$'::text),
+  constraint saved_view_name_check CHECK (length(name) >= 1 AND length(name) <= 60),
+  constraint saved_view_query_check CHECK (length(query) <= 1000),
+  constraint saved_view_screen_check CHECK (screen = ANY (ARRAY['models'::text, 'logs'::text, 'activity'::text, 'jobs'::text, 'offers'::text]))
+);
+
 -- The allow-list of hosts. Keys of sellers are sent to these hosts only.
 create table provider (
   id text not null,

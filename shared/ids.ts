@@ -34,6 +34,7 @@ const ID_PREFIXES = {
   prm: 'permit of a wallet',
   psk: 'passkey of a user',
   eml: 'e-mail address of a user',
+  viw: 'saved view of a list',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -62,6 +63,7 @@ export type DrawId = Id<'drw'>
 export type PermitId = Id<'prm'>
 export type PasskeyId = Id<'psk'>
 export type EmailId = Id<'eml'>
+export type SavedViewId = Id<'viw'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec): no letter that can be mistaken for a digit. */
 export const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -235,7 +235,11 @@ const buyer = [
   createRoute({
     getParentRoute: rootRoute,
     path: '/buyer/jobs',
-    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        state: oneOf(search, 'state', ['running', 'succeeded', 'failed', 'cancelled']),
+        after: textOf(search, 'after'),
+      }),
     component: lazyScreen(() => import('./buyer/jobs/page.tsx'), 'JobsPage'),
   }),
   createRoute({

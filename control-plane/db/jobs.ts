@@ -235,16 +235,29 @@ export async function findJobWithEnd(db: Database, account: AccountId, rid: stri
   return rows[0]
 }
 
+/** The states by which jobs are listed. */
+export type JobChoice = 'any' | 'running' | 'succeeded' | 'failed' | 'cancelled'
+
+const OUTCOME = sql`e.event::json ->> 'outcome'`
+/** A job without a readable end has failed once it ended. */
+const IN_STATE: Readonly<Record<JobChoice, RawBuilder<unknown>>> = {
+  any: sql`true`,
+  running: sql`j.ended_at is null`,
+  succeeded: sql`j.ended_at is not null and ${OUTCOME} = 'succeeded'`,
+  cancelled: sql`j.ended_at is not null and ${OUTCOME} = 'cancelled'`,
+  failed: sql`j.ended_at is not null and coalesce(${OUTCOME}, '') not in ('succeeded', 'cancelled')`,
+}
+
 /** Jobs of an account, newest first, before a request id. */
 export async function listJobs(
   db: Database,
   account: AccountId,
-  choice: { readonly isRunning: boolean; readonly before: string | undefined; readonly limit: number },
+  choice: { readonly state: JobChoice; readonly before: string | undefined; readonly limit: number },
 ): Promise<JobWithEnd[]> {
-  const { isRunning, before, limit } = choice
+  const { state, before, limit } = choice
   const conditions = [
     sql`j.account = ${account}`,
-    ...(isRunning ? [sql`j.ended_at is null`] : []),
+    IN_STATE[state],
     ...(before === undefined ? [] : [sql`j.rid < ${before}`]),
   ]
   const rows = await readRows(

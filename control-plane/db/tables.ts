@@ -15,6 +15,7 @@ import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 import { PASSKEY_TABLES } from './tables/passkeys.ts'
 import { PROVIDER_BILL_TABLES } from './tables/provider-bills.ts'
 import { RESOURCE_TABLES } from './tables/resources.ts'
+import { SAVED_VIEW_TABLES } from './tables/saved-views.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { TREASURY_TABLES } from './tables/treasury.ts'
 import { USAGE_DAY_TABLES } from './tables/usage-days.ts'
@@ -27,6 +28,7 @@ export const TABLES = {
   ...KEY_TABLES,
   ...PASSKEY_TABLES,
   ...EMAIL_TABLES,
+  ...SAVED_VIEW_TABLES,
   ...CATALOG_TABLES,
   ...OFFER_TABLES,
   ...LEDGER_TABLES,

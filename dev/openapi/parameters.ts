@@ -70,6 +70,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   is_period_before: '`true` sums the period of the same length just before.',
   is_reversed: '`true` reverses the order.',
   window: 'The time that the figures are of: `24h` or `7d`, by whole hours.',
+  screen: 'Only views of this screen.',
   sort_order: 'The order of the list, by time.',
   state: 'Only jobs in this state.',
   status: 'Only offers in this state.',
@@ -80,6 +81,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   until: 'The end of the period: Unix milliseconds, an ISO date or an ISO time.',
   username: 'The name of the user at the service.',
   variant: 'The file of the video to load.',
+  view: 'The id of the view.',
   workspace: 'The id of the workspace.',
   workspace_id: 'The workspace that owns the account, by its id.',
 }

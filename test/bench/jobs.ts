@@ -116,7 +116,7 @@ async function measureLists(db: Database, redisUrl: string): Promise<Figure> {
   await redis.set(moneyKeys.jobsRestored, JOBS_RESTORED.all)
   const few = moneyKeys.jobsOf('video', FEW)
   await redis.zadd(few, ...ridsOf(LISTED).flatMap((rid) => [0, rid]))
-  const choice = { isRunning: true, before: undefined, limit: LISTED }
+  const choice = { state: 'running' as const, before: undefined, limit: LISTED }
   const [ofMany, ofFew, inLedger] = [
     await middleMs(() => store.list(BUYER, wish)),
     await middleMs(() => store.list(FEW, wish)),

@@ -175,7 +175,11 @@ describe('long jobs', () => {
       [rids[1], 'running', '900', null],
       [rids[0], 'succeeded', '900', '400'],
     ])
-    expect((await job.list.query({ state: 'running' })).items).toEqual([all.items[0]])
+    const inState = async (state: 'running' | 'succeeded' | 'failed' | 'cancelled') =>
+      (await job.list.query({ state })).items.map(({ id }) => id)
+    expect(await inState('running')).toEqual([rids[1]])
+    expect(await inState('succeeded')).toEqual([rids[0]])
+    expect([await inState('failed'), await inState('cancelled')]).toEqual([[], []])
     expect(await market.rest('GET', '/v1/buyer/jobs?max_items=1', { key: bob.buyerKey })).toMatchObject({
       body: {
         items: [{ id: rids[1], state: 'running', quote_micro: '900' }],

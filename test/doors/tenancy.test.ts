@@ -120,6 +120,7 @@ beforeAll(async () => {
     body: {},
   })
   const operation = z.object({ operation_id: z.string() }).parse(cancel.body).operation_id
+  const view = await make('/v1/views', { screen: 'logs', name: 'calls of the victim', query: 'period=7d' })
   const { rid, job, payout, deposit } = await bookCall()
   ids = {
     '/v1/seller/offers': { id: offer },
@@ -135,6 +136,7 @@ beforeAll(async () => {
     '/v1/requests': { id: rid },
     '/v1/buyer/jobs': { id: job },
     '/v1/invitations': { invitation },
+    '/v1/views': { view },
     '/v1/auth/passkeys': { passkey },
     '/v1/auth/emails': { email },
     '/v1/organizations': { organization, workspace, member: user, invitation, link, key: managementKey },
@@ -193,6 +195,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'member.update': { role: 'viewer' },
   'invitation.create': { wallet: '0x00000000000000000000000000000000000000aa', role: 'viewer' },
   'invite-link.create': { role: 'viewer' },
+  'saved-view.update': { name: 'taken' },
   'workspace.create': { name: 'taken' },
   'workspace.update': { name: 'taken' },
   'workspace-key.create': { key_type: 'seller', label: 'taken' },

@@ -20,6 +20,7 @@ import { REFUSAL_MUTANTS } from './refusals.ts'
 import { RESPONSES_MUTANTS } from './responses.ts'
 import { RESTORE_MUTANTS } from './restores.ts'
 import { SALES_MUTANTS } from './sales.ts'
+import { SAVED_VIEW_MUTANTS } from './saved-views.ts'
 import { SUPPORT_MUTANTS } from './support.ts'
 import { TOKEN_MUTANTS } from './tokens.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
@@ -49,5 +50,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...SUPPORT_MUTANTS,
   ...KEY_MUTANTS,
   ...INVITE_LINK_MUTANTS,
+  ...SAVED_VIEW_MUTANTS,
   ...PLAYGROUND_MUTANTS,
 ]

@@ -4,7 +4,9 @@ import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
 
-const Choice = builder.enumType('JobChoice', { values: ['running', 'any'] as const })
+const Choice = builder.enumType('JobChoice', {
+  values: ['any', 'running', 'succeeded', 'failed', 'cancelled'] as const,
+})
 
 export const JobType = objectOf('Job', BuyerJobSchema, {
   description: 'A long job. Amounts are micro-USD as plain digits, instants Unix milliseconds.',

@@ -16,6 +16,7 @@ import { ORGANIZATION_ROWS } from './organizations.ts'
 import { PASSKEY_ROWS } from './passkeys.ts'
 import { RESOURCE_ROWS } from './resources.ts'
 import type { RestRow } from './route.ts'
+import { SAVED_VIEW_ROWS } from './saved-views.ts'
 import { SELLER_ROWS } from './seller.ts'
 import { sendAnswer } from './send-answer.ts'
 import { WEBHOOK_ROWS } from './webhooks.ts'
@@ -26,6 +27,7 @@ export const ROWS: readonly RestRow[] = [
   ...PASSKEY_ROWS,
   ...EMAIL_ROWS,
   ...ORGANIZATION_ROWS,
+  ...SAVED_VIEW_ROWS,
   ...SELLER_ROWS,
   ...RESOURCE_ROWS,
   ...BUYER_ROWS,

@@ -65,6 +65,7 @@ import {
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { request } from './requests.ts'
 import { lentOffer, resource } from './resources.ts'
+import { savedView } from './saved-views.ts'
 import { withKey, withKeys } from './secrets.ts'
 import { signIn } from './sign-in.ts'
 import { figures, settings, support } from './support.ts'
@@ -140,6 +141,7 @@ export const appRouter = router({
   job,
   cap,
   savings,
+  savedView,
   statement,
   request,
   webhook,

@@ -23,7 +23,7 @@ import type { JobLineCtx } from './lent-job-lines.ts'
 export const JobPageSchema = signedPageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>
 
-/** Lists the caller's long jobs, newest first: all, or only running ones. A job appears once its submit is booked. */
+/** Lists the caller's long jobs, newest first: all, or those in one state. A job appears once its submit is booked. */
 export const listOwnJobs = defineOperation({
   name: 'job.list',
   summary: 'List long jobs',
@@ -31,7 +31,7 @@ export const listOwnJobs = defineOperation({
   example: { state: 'running', maxItems: 10 },
   access: 'buyer',
   input: z.strictObject({
-    state: z.enum(['running', 'any']).default('any'),
+    state: z.enum(['any', 'running', 'succeeded', 'failed', 'cancelled']).default('any'),
     maxItems: PageSize,
     nextToken: PageToken.optional(),
   }),
@@ -40,7 +40,7 @@ export const listOwnJobs = defineOperation({
   output: JobPageSchema,
   run: async (ctx, actor, { state, maxItems, nextToken }): Promise<JobPage> => {
     const pages = pagesById(ctx, { list: 'job.list', tenant: actor.account, filters: [state] })
-    const choice = { isRunning: state === 'running', before: pages.idIn(nextToken), limit: maxItems + 1 }
+    const choice = { state, before: pages.idIn(nextToken), limit: maxItems + 1 }
     return pages.pageOf(await listJobs(ctx.db, actor.account, choice), maxItems, viewOfJob)
   },
 })
@@ -50,7 +50,7 @@ export const MAX_WATCHED_JOBS = 20
 
 /** The newest jobs of an account. */
 export async function readNewestJobs({ db }: Pick<Ctx, 'db'>, account: AccountId): Promise<BuyerJob[]> {
-  const choice = { isRunning: false, before: undefined, limit: MAX_WATCHED_JOBS }
+  const choice = { state: 'any' as const, before: undefined, limit: MAX_WATCHED_JOBS }
   return (await listJobs(db, account, choice)).map(viewOfJob)
 }
 

@@ -16,6 +16,7 @@ import { compact, day, hour } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Change } from '#control-plane/dashboard/ui/change.tsx'
 import { Check, Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -137,6 +138,7 @@ function ActivityFilters({ search, period, onChange: change }: ActivityFiltersPr
         />
         <Check label="Cumulative" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
       </div>
+      <SavedViews screen="activity" search={search} />
     </Filters>
   )
 }

@@ -12,9 +12,11 @@ import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
+import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
@@ -31,6 +33,15 @@ import { useStopNotes } from './stop-notes.ts'
 const REFRESH_MS = 15_000
 const TONES = { running: 'info', succeeded: 'good', failed: 'bad', cancelled: 'plain' } as const
 
+const JOB_STATES = ['running', 'succeeded', 'failed', 'cancelled'] as const
+const STATES = [
+  { value: '', label: 'Any' },
+  { value: 'running', label: 'Running' },
+  { value: 'succeeded', label: 'Succeeded' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'cancelled', label: 'Cancelled' },
+]
+
 export function JobsPage() {
   return (
     <Gate side="buyer" title="Jobs">
@@ -43,9 +54,11 @@ type Job = JobFragment
 type JobDialog = { readonly kind: 'cancel' | 'files'; readonly job: Job }
 
 function Jobs() {
-  const { after } = useSearch({ from: '/buyer/jobs' })
+  const search = useSearch({ from: '/buyer/jobs' })
   const navigate = useNavigate({ from: '/buyer/jobs' })
-  const query = useScreen(BuyerJobsDocument, { after }, { everyMs: REFRESH_MS })
+  const { state: jobState, after } = search
+  const variables = { state: jobState, after }
+  const query = useScreen(BuyerJobsDocument, variables, { everyMs: REFRESH_MS })
   const { updates, state, setPaused } = useLive({ kind: 'jobs' })
   const [jobDialog, setAsked] = useState<JobDialog>()
   const { notes, note } = useStopNotes()
@@ -53,7 +66,8 @@ function Jobs() {
   const close = () => setAsked(undefined)
   const updateOfJob = new Map<string, Job>((updates?.jobs ?? []).map((job) => [job.id, job]))
   const fresh = (job: Job): Job => updateOfJob.get(job.id) ?? job
-  useNewJobs(query, after === undefined ? updates?.jobs?.[0]?.id : undefined)
+  const isNewest = after === undefined && jobState === undefined
+  useNewJobs(query, isNewest ? updates?.jobs?.[0]?.id : undefined)
   const rowsOf = (part: BuyerJobsQuery['running']) => (part?.edges ?? []).map(({ node }) => fresh(node))
   return (
     <Page
@@ -70,6 +84,7 @@ function Jobs() {
         </>
       }
     >
+      <JobFilters state={jobState} onChange={(next) => void navigate({ search: { state: next }, replace: true })} />
       <Loaded query={query}>
         {(data) => (
           <>
@@ -84,15 +99,23 @@ function Jobs() {
                 columns={columnsOf(setAsked)}
                 rows={rowsOf(data.jobs)}
                 keyOf={({ id }) => id}
-                curl={curlOf(BuyerJobsDocument, { after }, true)}
-                whole={pagesOf(BuyerJobsDocument, { after }, (read) => read.jobs)}
-                empty={<NoJobs url={apiUrlHere(data.service?.apiBaseUrl ?? '')} />}
+                curl={curlOf(BuyerJobsDocument, variables, true)}
+                whole={pagesOf(BuyerJobsDocument, variables, (read) => read.jobs)}
+                empty={
+                  jobState === undefined ? (
+                    <NoJobs url={apiUrlHere(data.service?.apiBaseUrl ?? '')} />
+                  ) : (
+                    <Empty title="No jobs match">
+                      <Button onClick={() => void navigate({ search: {} })}>Show all jobs</Button>
+                    </Empty>
+                  )
+                }
                 foot={
                   <Pager
                     after={after}
                     next={data.jobs?.pageInfo.endCursor}
                     hasNext={data.jobs?.pageInfo.hasNextPage}
-                    onPage={(to) => void navigate({ search: { after: to } })}
+                    onPage={(to) => void navigate({ search: { ...search, after: to } })}
                   />
                 }
               />
@@ -107,6 +130,26 @@ function Jobs() {
         <Cancel job={jobDialog.job} onNote={(text) => note(jobDialog.job.id, text)} onClose={close} />
       ) : null}
     </Page>
+  )
+}
+
+type JobState = (typeof JOB_STATES)[number]
+type JobFiltersProps = {
+  readonly state: JobState | undefined
+  readonly onChange: (state: JobState | undefined) => void
+}
+
+function JobFilters({ state, onChange }: JobFiltersProps) {
+  return (
+    <Filters active={state === undefined ? 0 : 1}>
+      <Select
+        label="State"
+        value={state ?? ''}
+        choices={STATES}
+        onChange={({ currentTarget: { value } }) => onChange(JOB_STATES.find((one) => one === value))}
+      />
+      <SavedViews screen="jobs" search={{ state }} />
+    </Filters>
   )
 }
 

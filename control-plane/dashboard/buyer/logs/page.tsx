@@ -14,6 +14,7 @@ import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer
 import { compact, day, hour, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import type { Suggestion } from '#control-plane/dashboard/ui/combobox.tsx'
 import { Combobox } from '#control-plane/dashboard/ui/combobox.tsx'
@@ -159,6 +160,7 @@ function LogFilters({ search, keys, onChange: change }: LogFiltersProps) {
         onChange={({ currentTarget: { value } }) => change({ outcome: value === '' ? undefined : value })}
       />
       <TimeChoice time={search} period={windowOf(search, '24h').period} onChange={change} />
+      <SavedViews screen="logs" search={search} />
     </Filters>
   )
 }

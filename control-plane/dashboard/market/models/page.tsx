@@ -15,6 +15,7 @@ import {
 import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
+import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Filters, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
@@ -207,6 +208,7 @@ function Facets({ search, onChange }: FacetsProps) {
           onChange({ sort: SORTS.find((sort) => sort.value === value)?.value, reverse: undefined })
         }
       />
+      <SavedViews screen="models" search={search} />
     </Filters>
   )
 }

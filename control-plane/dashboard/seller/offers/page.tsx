@@ -8,6 +8,7 @@ import { compact, count, milliseconds, percent } from '#control-plane/dashboard/
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceFile, unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
+import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
@@ -103,7 +104,7 @@ function Offers() {
         </>
       }
     >
-      <OfferFilters model={model} status={status} window={window} onChange={change} />
+      <OfferFilters search={search} window={window} onChange={change} />
       {applied === undefined ? null : <Changed key={JSON.stringify(applied)} applied={applied} onDone={setApplied} />}
       <Loaded query={query}>
         {() => (
@@ -161,8 +162,10 @@ function Offers() {
 }
 
 type OfferFiltersProps = {
-  readonly model: string | undefined
-  readonly status: ShownOfferRow['status'] | undefined
+  readonly search: {
+    readonly model?: string | undefined
+    readonly status?: ShownOfferRow['status'] | undefined
+  }
   readonly window: OfferWindow
   readonly onChange: (next: {
     model?: string | undefined
@@ -171,7 +174,8 @@ type OfferFiltersProps = {
   }) => void
 }
 
-function OfferFilters({ model, status, window, onChange: change }: OfferFiltersProps) {
+function OfferFilters({ search, window, onChange: change }: OfferFiltersProps) {
+  const { model, status } = search
   return (
     <Filters>
       <Search
@@ -197,6 +201,7 @@ function OfferFilters({ model, status, window, onChange: change }: OfferFiltersP
           onChoose={(next) => change({ window: next === '24h' ? undefined : next })}
         />
       </div>
+      <SavedViews screen="offers" search={search} />
     </Filters>
   )
 }

@@ -103,26 +103,6 @@ describe('the models of a buyer key', () => {
   })
 })
 
-describe('the blocked providers of a buyer key', () => {
-  it('must exist, or the key is refused with the nearest id; those of a stored rule stay', async () => {
-    const ada = await market.person()
-    const message = 'No provider has the id tset. Did you mean test?'
-    const refused = { code: 'invalid_request', message, param: 'providersBlocked', detail: { suggestion: 'test' } }
-    const input = { label: 'app', providersBlocked: ['test', 'tset'] }
-    await expect(invoke(market.plane, ada.buyer, createBuyerKey, input, idem())).rejects.toMatchObject(refused)
-    const { id } = await newKey(ada, { providersBlocked: ['TEST'] })
-    await expect(
-      invoke(market.plane, ada.buyer, updateBuyerKey, { id, providersBlocked: ['tset'] }),
-    ).rejects.toMatchObject(refused)
-    await sql`update api_key set providers_blocked = '{gone}' where id = ${id}`.execute(market.plane.db)
-    expect((await patch(ada, id, { providers_blocked: ['gone', 'test'] })).status).toBe(200)
-    expect(codeOf(await patch(ada, id, { providers_blocked: ['gone', 'nothing-like-it'] }))).toBe('invalid_request')
-    const path = '/v1/buyer/preferences'
-    const rules = await market.rest('PUT', path, { key: ada.buyerKey, body: { providers_blocked: ['tset'] } })
-    expect([codeOf(rules), rules.text]).toEqual(['invalid_request', expect.stringContaining(message)])
-  })
-})
-
 describe('a frozen buyer key', () => {
   it('is published as frozen with each of its secrets, and works again with the same limits', async () => {
     const ada = await market.person()

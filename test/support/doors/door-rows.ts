@@ -37,13 +37,6 @@ const newOffer = async (world: DoorWorld) => ({ id: await world.make('/v1/seller
 const aWebhook = ({ ids: { webhook } }: DoorWorld) => ({ id: webhook })
 const newBuyerKey = async ({ make }: DoorWorld) => ({ id: await make('/v1/buyer/keys', { label: 'new' }) })
 
-/** Filters under a name that no other view has. */
-const viewWish = ({ market }: DoorWorld) => ({
-  screen: 'logs',
-  name: `View ${market.plane.ids.ulid()}`,
-  query: 'period=7d',
-})
-
 function wireOffer(world: DoorWorld) {
   const { model, apiKey, sellerBaseUrl, discount } = world.offerWish()
   return { model, api_key: apiKey, seller_base_url: sellerBaseUrl, discount }
@@ -111,24 +104,6 @@ const TEAMS: readonly DoorRow[] = [
   changes('invite-link.accept', 'acceptInviteLink', 'inviteLink.accept', async ({ inviteLink }) => ({
     secret: await inviteLink(),
   })),
-  without(
-    ['name'],
-    changes('saved-view.create', 'createSavedView', 'savedView.create', (world) => viewWish(world)),
-  ),
-  reads('saved-view.list', 'savedViews', 'savedView.list', () => ({ screen: 'models' })),
-  without(
-    ['name'],
-    changes('saved-view.update', 'updateSavedView', 'savedView.update', async (world) => ({
-      view: await world.make('/v1/views', viewWish(world)),
-      query: 'outcome=failed',
-    })),
-  ),
-  without(
-    ['name'],
-    changes('saved-view.remove', 'removeSavedView', 'savedView.remove', async (world) => ({
-      view: await world.make('/v1/views', viewWish(world)),
-    })),
-  ),
   changes('workspace.create', 'createWorkspace', 'workspace.create', async (world) => ({
     organization: await newTeam(world),
     name: 'First',

@@ -40,9 +40,34 @@ async function heldCall({ market }: DoorWorld) {
   return { rid, reason: REASON }
 }
 
+/** Filters under a name that no other view has. */
+const viewWish = ({ market }: DoorWorld) => ({
+  screen: 'logs',
+  name: `View ${market.plane.ids.ulid()}`,
+  query: 'period=7d',
+})
+
 /** Operations with which operators help a customer, and with which customers help themselves. */
 export const SUPPORT_ROWS: readonly DoorRow[] = [
   link('statement.export', 'statementExport', 'statement.export', () => ({ month: '2026-01', format: 'pdf' })),
+  without(
+    ['name'],
+    changes('saved-view.create', 'createSavedView', 'savedView.create', (world) => viewWish(world)),
+  ),
+  reads('saved-view.list', 'savedViews', 'savedView.list', () => ({ screen: 'models' })),
+  without(
+    ['name'],
+    changes('saved-view.update', 'updateSavedView', 'savedView.update', async (world) => ({
+      view: await world.make('/v1/views', viewWish(world)),
+      query: 'outcome=failed',
+    })),
+  ),
+  without(
+    ['name'],
+    changes('saved-view.remove', 'removeSavedView', 'savedView.remove', async (world) => ({
+      view: await world.make('/v1/views', viewWish(world)),
+    })),
+  ),
   ...by('nobody', [reads('provider.choices', 'providerChoices', 'probe.providers')]),
   ...by('operator', [
     reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),

@@ -13,7 +13,7 @@ import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
-import type { ViewScreen } from './view-query.ts'
+import type { SavedScreen } from './view-query.ts'
 import { filterWords } from './view-query.ts'
 
 /** The market's limit of a name. */
@@ -21,7 +21,7 @@ const MAX_NAME_CHARS = 60
 
 export type ListedView = { readonly id: string; readonly name: string; readonly query: string }
 
-type NewProps = { readonly screen: ViewScreen; readonly query: string; readonly onClose: () => void }
+type NewProps = { readonly screen: SavedScreen; readonly query: string; readonly onClose: () => void }
 
 /** Saves the filters of the screen under a name. */
 export function NewView({ screen, query, onClose }: NewProps) {

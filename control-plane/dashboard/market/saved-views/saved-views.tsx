@@ -8,14 +8,14 @@ import { MenuButton } from '#control-plane/dashboard/ui/menu-button.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { ListedView } from './edit-views.tsx'
 import { EditViews, NewView } from './edit-views.tsx'
-import type { ViewScreen } from './view-query.ts'
+import type { SavedScreen } from './view-query.ts'
 import { sortedQuery, VIEW_PATHS, viewQueryOf } from './view-query.ts'
 
 /** The height that a full menu takes. */
 const MENU_PX = 300
 
 type Props = {
-  readonly screen: ViewScreen
+  readonly screen: SavedScreen
   /** The filters now, as the address has them. */
   readonly search: object
 }
@@ -71,7 +71,7 @@ export function SavedViews({ screen, search }: Props) {
 }
 
 type LinksProps = {
-  readonly screen: ViewScreen
+  readonly screen: SavedScreen
   readonly views: readonly ListedView[] | undefined
   readonly query: string
   readonly onOpen: () => void

@@ -8,7 +8,7 @@ export const VIEW_PATHS = {
   jobs: '/buyer/jobs',
   offers: '/seller/offers',
 } as const
-export type ViewScreen = keyof typeof VIEW_PATHS
+export type SavedScreen = keyof typeof VIEW_PATHS
 
 /** Members of an address that name a place in a list, or an open row. */
 const PLACES: ReadonlySet<string> = new Set(['after', 'call'])

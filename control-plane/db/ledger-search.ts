@@ -1,11 +1,10 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
-import { ulidFloor } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import type { Database } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { json, nullable } from './tables/column.ts'
+import { json, nullable, text } from './tables/column.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 
 /** A line of a found transaction: signed micro-USD as digits. */
@@ -19,6 +18,8 @@ const FOUND_ROW = {
   at: LEDGER_TABLES.ledger_tx.at,
   key: nullable(LEDGER_TABLES.ledger_key.key),
   lines: json<readonly FoundLine[]>(),
+  /** The time of the transaction in Unix microseconds, as digits. Transactions of one millisecond have an order, too. */
+  micros: text(),
 }
 export type FoundTransaction = RowOf<typeof FOUND_ROW>
 
@@ -31,25 +32,32 @@ export type LedgerSearch = {
   readonly to?: number | undefined
 }
 
-/** Transactions that fit a search, newest first, below an id if one is given. Detached months are among them. */
+/** The last transaction of a page: its time in Unix microseconds, and its id. */
+export type LedgerPlace = { readonly micros: string; readonly id: string }
+
+/**
+ * Transactions that fit a search, in the order of their booking, newest first, and before a place if one is given. An id
+ * tells the time of the admission, so the order of ids is another one. Detached months are among them.
+ */
 export function searchTransactions(
   db: Database,
   search: LedgerSearch,
-  page: { readonly below: string | undefined; readonly limit: number },
+  page: { readonly before: LedgerPlace | undefined; readonly limit: number },
 ): Promise<FoundTransaction[]> {
   const id = search.account === undefined ? sql.ref('t.id') : sql.ref('e.tx')
   return readRows(
     db,
     FOUND_ROW,
     sql`select found.id, found.kind, found.note, found.at, k.key,
+      (extract(epoch from found.at) * 1000000)::bigint::text as micros,
       (select jsonb_agg(jsonb_build_object('account', l.account, 'kind', a.kind, 'amount', l.amount::text)
           order by l.amount, l.account)
         from every_ledger_entry l join account a on a.id = l.account where l.tx = found.id) as lines
     from (
       select t.id, t.kind, t.note, t.at from ${tableOf(search)}
-      where ${sql.join(conditionsOf(search, id, page.below), sql` and `)}
-      order by ${id} desc limit ${page.limit}) found
-    left join ledger_key k on k.tx = found.id order by found.id desc`,
+      where ${sql.join(conditionsOf(search, id, page.before), sql` and `)}
+      order by t.at desc, t.id desc limit ${page.limit}) found
+    left join ledger_key k on k.tx = found.id order by found.at desc, found.id desc`,
   )
 }
 
@@ -62,7 +70,7 @@ function tableOf({ account }: LedgerSearch): RawBuilder<unknown> {
 function conditionsOf(
   { account, kind, reference, from, to }: LedgerSearch,
   id: RawBuilder<unknown>,
-  below: string | undefined,
+  before: LedgerPlace | undefined,
 ): RawBuilder<unknown>[] {
   return [
     sql`true`,
@@ -73,8 +81,12 @@ function conditionsOf(
     ...(reference === undefined
       ? []
       : [sql`${id} = coalesce((select tx from ledger_key where key = ${reference}), ${reference})`]),
-    ...(from === undefined ? [] : [sql`${id} >= ${ulidFloor(from)}`]),
-    ...(to === undefined ? [] : [sql`${id} < ${ulidFloor(to)}`]),
-    ...(below === undefined ? [] : [sql`${id} < ${below}`]),
+    ...(from === undefined ? [] : [sql`t.at >= ${new Date(from)}`]),
+    ...(to === undefined ? [] : [sql`t.at < ${new Date(to)}`]),
+    ...(before === undefined
+      ? []
+      : [
+          sql`(t.at, t.id) < ('epoch'::timestamptz + ${before.micros}::float8 * interval '1 microsecond', ${before.id})`,
+        ]),
   ]
 }

@@ -2,6 +2,8 @@ import type { Mutant } from './mutant.ts'
 import { mutant, tests } from './mutant.ts'
 
 const LEDGER_OPERATIONS = 'control-plane/services/ledger/ledger-operations.ts'
+const LEDGER_SEARCH = 'control-plane/db/ledger-search.ts'
+const LEDGER_SEARCH_TEST = tests('doors/ledger-search')
 const SUPPORT_ROWS = 'control-plane/db/support.ts'
 
 const STATEMENT = 'control-plane/services/usage/monthly-statement.ts'
@@ -20,6 +22,12 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-refund-leaves-no-reason-in-the-audit', SUPPORT_TEST, LEDGER_OPERATIONS, {
     'kind: move.kind, lines, ...reason }': 'kind: move.kind, lines, ...(reason && {}) }',
+  }),
+  mutant('the-ledger-is-in-the-order-of-ids', LEDGER_SEARCH_TEST, `${LEDGER_SEARCH}#searchTransactions`, {
+    'order by t.at desc, t.id desc limit': 'order by t.id desc limit',
+  }),
+  mutant('a-page-of-the-ledger-skips-the-rest-of-an-instant', LEDGER_SEARCH_TEST, `${LEDGER_SEARCH}#conditionsOf`, {
+    '(t.at, t.id) < (': '(t.at, t.id) < (-interval \'1 millisecond\' + ',
   }),
   mutant('a-refunded-call-looks-charged', SUPPORT_TEST, SUPPORT_ROWS, {
     "where r.key = 'reverse:' || s.rid)": "where r.key = 'refund:' || s.rid)",

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import type { FoundTransaction } from '#control-plane/db/ledger-search.ts'
+import type { FoundTransaction, LedgerPlace } from '#control-plane/db/ledger-search.ts'
 import { searchTransactions } from '#control-plane/db/ledger-search.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Instant, PageSize } from '#control-plane/services/input-fields.ts'
-import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
+import { PageToken, signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { parseAnswerId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -34,7 +35,7 @@ export type FoundTransactionView = z.infer<typeof FoundTransactionSchema>
 const LedgerPageSchema = signedPageSchema(FoundTransactionSchema)
 type LedgerPage = z.infer<typeof LedgerPageSchema>
 
-/** Searches the transactions of the ledger, newest first. The id of a transaction tells the time of its admission. */
+/** Searches the transactions of the ledger in the order of their booking, newest first. */
 export const searchLedger = defineOperation({
   name: 'ledger.search',
   summary: 'Search the transactions of the ledger, newest first',
@@ -55,14 +56,22 @@ export const searchLedger = defineOperation({
   idempotency: 'none',
   output: LedgerPageSchema,
   run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<LedgerPage> => {
-    const pages = pagesById(ctx, { list: 'ledger.search', tenant: 'operator', filters: [wanted] })
+    const scope = { list: 'ledger.search', tenant: 'operator', filters: [wanted] }
+    const before = nextToken === undefined ? undefined : placeIn(readCursor(ctx, scope, nextToken))
     const reference = wanted.reference && (parseAnswerId(wanted.reference) ?? wanted.reference)
-    const page = { below: pages.idIn(nextToken), limit: limit + 1 }
-    return pages.pageOf(await searchTransactions(ctx.db, { ...wanted, reference }, page), limit, viewOf)
+    const rows = await searchTransactions(ctx.db, { ...wanted, reference }, { before, limit: limit + 1 })
+    const microsById = new Map<string, string>(rows.map(({ id, micros }) => [id, micros]))
+    return signedPageOf(rows, limit, viewOf, ({ id }) => signCursor(ctx, scope, `${microsById.get(id)}:${id}`))
   },
 })
 
-function viewOf({ at, lines, ...transaction }: FoundTransaction): FoundTransactionView {
+/** Reads a place from a signed token, which the market wrote. */
+function placeIn(position: string): LedgerPlace {
+  const [micros = '0', id = ''] = position.split(':')
+  return { micros, id }
+}
+
+function viewOf({ at, lines, micros: _micros, ...transaction }: FoundTransaction): FoundTransactionView {
   const amounts = lines.map(({ amount }) => BigInt(amount))
   return {
     ...transaction,

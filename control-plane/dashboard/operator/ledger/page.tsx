@@ -84,7 +84,7 @@ function Ledger() {
           const opened = rows.find(({ id }) => id === open)
           return (
             <>
-              <Card title="Transactions" about="Newest first" isFlush>
+              <Card title="Transactions" about="By time of booking, newest first" isFlush>
                 <Table
                   label="Transactions"
                   columns={columnsOf(show, account)}

@@ -214,15 +214,20 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
 }
 
 async function insertOfferHours(trx: Trx): Promise<void> {
-  await sql`insert into market_offer_hour (starts_at, offer, model, trades, volume_micro, calls, net_micro, ttft_samples,
-      ttft_sketch)
-    select starts_at, offer, min(model), sum(trades), sum(volume_micro), sum(calls), sum(net_micro),
+  await sql`insert into market_offer_hour (starts_at, offer, model, trades, volume_micro, calls, net_micro, failed,
+      ttft_samples, ttft_sketch)
+    select starts_at, offer, min(model), sum(trades), sum(volume_micro), sum(calls), sum(net_micro), sum(failed),
       coalesce(sum(n) filter (where ttft is not null), 0),
       coalesce(string_agg(int2send(ttft) || int4send(n), ''::bytea order by ttft), '')
     from (select starts_at, offer, ttft, min(model) as model, count(*)::int as n,
         count(*) filter (where charge > 0) as trades, sum(charge) as volume_micro,
-        count(*) filter (where charge > 0 or outcome = 'succeeded') as calls, sum(seller_net) as net_micro
-      from rolled_call where offer is not null group by 1, 2, 3) counted
+        count(*) filter (where charge > 0 or outcome = 'succeeded') as calls, sum(seller_net) as net_micro,
+        0 as failed
+      from rolled_call where offer is not null group by 1, 2, 3
+      union all
+      select starts_at, a ->> 'offer', null, min(model), 0, 0, 0, 0, 0, count(*)
+      from rolled_call, jsonb_array_elements(attempts) a
+      where a ->> 'offer' is not null and ${isFault(sql`a ->> 'errorClass'`)} group by 1, 2) counted
     group by 1, 2`.execute(trx)
 }
 

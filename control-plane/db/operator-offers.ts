@@ -4,7 +4,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
-import { integer, nullable } from './tables/column.ts'
+import { double, integer, nullable } from './tables/column.ts'
 import type { OfferStatus } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
@@ -26,6 +26,9 @@ const MARKET_OFFER_ROW = {
   keptBps: OFFER_TABLES.offer.kept_bps,
   capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
   createdAt: OFFER_TABLES.offer.created_at,
+  /** Sold calls, and attempts that the provider failed. Null while an hour is not summed in this form. */
+  calls: nullable(double()),
+  failures: nullable(double()),
 }
 export type OperatorOffer = RowOf<typeof MARKET_OFFER_ROW>
 
@@ -38,6 +41,8 @@ export type OfferSearch = {
   readonly wallet: string | undefined
   readonly after: string | undefined
   readonly limit: number
+  /** The first hour of the traffic, in Unix milliseconds. */
+  readonly trafficFrom: number
 }
 
 /** Offers of all sellers, by id. */
@@ -54,12 +59,19 @@ export async function listMarketOffers(db: Database | Trx, offerSearch: OfferSea
   const rows = await readRows(
     db,
     MARKET_OFFER_ROW,
-    sql`select o.id, o.seller_account as "sellerAccount", u.wallet, w.id as workspace, o.model, o.provider,
+    sql`select o.id, o.seller_account as "sellerAccount", o.wallet, w.id as workspace, o.model, o.provider,
       p.is_trusted as "isTrusted", o.base_url as "baseUrl", o.status, o.delisted_reason as "delistedReason",
-      o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.created_at as "createdAt"
-    from offer o join provider p on p.id = o.provider left join app_user u on u.seller_account = o.seller_account
-      left join workspace w on w.seller_account = o.seller_account
-    where ${where} order by o.id limit ${offerSearch.limit}`,
+      o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.created_at as "createdAt",
+      h.calls, h.failures
+    from (select o.*, u.wallet from offer o left join app_user u on u.seller_account = o.seller_account
+      where ${where} order by o.id limit ${offerSearch.limit}) o
+    join provider p on p.id = o.provider
+    left join workspace w on w.seller_account = o.seller_account
+    cross join lateral (
+      select case when count(*) = count(calls) then coalesce(sum(calls), 0)::float8 end as calls,
+        case when count(*) = count(failed) then coalesce(sum(failed), 0)::float8 end as failures
+      from market_offer_hour where offer = o.id and starts_at >= ${new Date(offerSearch.trafficFrom)}) h
+    order by o.id`,
   )
   return rows
 }

@@ -18,10 +18,11 @@ import { LIST_COST } from './page.ts'
 import { Entry } from './workspaces.ts'
 
 const AnyOffer = objectOf('AnyOffer', MarketOfferViewSchema, {
-  description: 'An offer as operators see it, with its owner.',
+  description: 'An offer as operators see it, with its owner and the traffic of its last 24 hours.',
   authScopes: { operator: true },
   ids: ['sellerAccount', 'workspace'],
   types: { status: OfferStatus },
+  ints: ['calls', 'failures'],
   without: ['isTrusted'],
   fields: (t) => ({ trusted: t.exposeBoolean('isTrusted') }),
 })

@@ -39,6 +39,8 @@ export const searchOffers: Action = async ({ connection }, { options }) => {
     { title: 'SELLER', value: (offer) => offer.wallet },
     { title: 'STATUS', value: (offer) => (offer.delistedReason === null ? offer.status : 'delisted') },
     { title: 'OFF', alignsRight: true, value: ({ discountPct }) => percent(discountPct) },
+    { title: 'CALLS 24H', alignsRight: true, value: ({ calls }) => calls },
+    { title: 'FAILED', alignsRight: true, value: ({ failures }) => failures },
     { title: 'TRUSTED', value: ({ isTrusted }) => yesNo(isTrusted) },
     { title: 'REASON', value: ({ delistedReason }) => delistedReason },
   ])

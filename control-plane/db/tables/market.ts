@@ -68,6 +68,7 @@ export const MARKET_TABLES = {
     ttft_sketch: bytes(),
     calls: nullable(bigint()),
     net_micro: nullable(bigint()),
+    failed: nullable(bigint()),
   },
   market_row: { model: text(), window_from: timestamp(), body: json() },
   market_incident: {

@@ -1,11 +1,13 @@
 import { z } from 'zod'
+import { areFiguresSummed } from '#control-plane/db/market-figures.ts'
 import type { OperatorOffer } from '#control-plane/db/operator-offers.ts'
 import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { ModelName, PageSize, Wallet } from '#control-plane/services/input-fields.ts'
+import { dayBefore } from '#control-plane/services/market/market-rows.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
-import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { oneLine } from '#shared/texts.ts'
 import { moveAsOperator } from './operator-move.ts'
 import type { OfferView } from './view.ts'
@@ -29,22 +31,30 @@ export const MarketOfferViewSchema = z.object({
   discountPct: z.number(),
   capDailyMicro: MicroDigits.nullable(),
   createdAt: UnixMs,
+  calls: Count.nullable().describe(
+    'Calls of the last 24 hours that were paid, or served at a price of zero. Null while they are not summed yet.',
+  ),
+  failures: Count.nullable().describe(
+    'Attempts of the last 24 hours that the provider failed. Null while they are not summed yet.',
+  ),
 })
 export type MarketOfferView = z.infer<typeof MarketOfferViewSchema>
 
-function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: OperatorOffer): MarketOfferView {
+function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: OperatorOffer, isSummed: boolean): MarketOfferView {
   return {
     ...offer,
+    ...(isSummed ? {} : { calls: null, failures: null }),
     discountPct: 100 - keptBps / KEPT_BPS_PER_PERCENT,
     capDailyMicro: capDailyMicro?.toString() ?? null,
     createdAt: createdAt.getTime(),
   }
 }
 
-/** Searches the offers of all sellers, by id. */
+/** Searches the offers of all sellers, by id, with the traffic of their last 24 hours. */
 export const searchOffers = defineOperation({
   name: 'offer.search',
   summary: 'Search the offers of all sellers',
+  about: 'Each offer has its calls and failures of the last 24 hours, by whole hours.',
   access: 'operator',
   input: z.strictObject({
     model: ModelName.optional(),
@@ -63,9 +73,14 @@ export const searchOffers = defineOperation({
     const model = await findNamedModel(ctx, name)
     const filters = [model, provider, status, isDelisted, wallet]
     const pages = pagesById(ctx, { list: 'offer.search', tenant: 'operator', filters })
+    const now = ctx.clock.now()
+    const trafficFrom = dayBefore(now)
     const search = { model, provider, status, isDelisted, wallet, after: pages.idIn(nextToken), limit: limit + 1 }
-    const rows = await listMarketOffers(ctx.db, search)
-    return pages.pageOf(rows, limit, viewOf)
+    const [rows, isSummed] = await Promise.all([
+      listMarketOffers(ctx.db, { ...search, trafficFrom }),
+      areFiguresSummed(ctx.db, 'hour', { from: trafficFrom, to: now }),
+    ])
+    return pages.pageOf(rows, limit, (row) => viewOf(row, isSummed))
   },
 })
 

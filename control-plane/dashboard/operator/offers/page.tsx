@@ -4,14 +4,14 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageDelistOfferDocument, PageRestoreOfferDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorOffersQuery } from '#control-plane/dashboard/data/documents/operator-offers.ts'
 import { OperatorOffersDocument } from '#control-plane/dashboard/data/documents/operator-offers.ts'
-import { percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, percent } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -48,7 +48,7 @@ function Offers() {
   return (
     <Page
       title="Offers of the market"
-      about="All offers and their sellers. A delisted offer stops taking calls at once."
+      about="All offers, their sellers and their traffic. A failure is an attempt that the provider did not answer. A delisted offer stops taking calls at once."
     >
       <Filters>
         <Search
@@ -151,26 +151,47 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
       text: (offer) => (isDelisted(offer) ? 'delisted' : offer.status),
     },
     {
+      label: 'Calls 24 h',
+      isNumber: true,
+      cell: ({ calls }) => (calls === null ? <Unknown /> : compact(calls)),
+      text: ({ calls }) => calls,
+    },
+    {
+      label: 'Failures 24 h',
+      isNumber: true,
+      cell: ({ calls, failures }) =>
+        failures === null ? (
+          <Unknown />
+        ) : failures === 0 ? (
+          0
+        ) : (
+          <Badge tone={failures > (calls ?? 0) ? 'bad' : 'warn'}>{compact(failures)}</Badge>
+        ),
+      text: ({ failures }) => failures,
+    },
+    {
       label: 'Discount',
       isNumber: true,
-      cell: ({ discountPct }) => percent(discountPct),
+      cell: ({ discountPct, capDailyMicro }) => (
+        <>
+          {percent(discountPct)}
+          <span className="sub">
+            {capDailyMicro === null ? (
+              'no cap'
+            ) : (
+              <>
+                cap <Money micro={capDailyMicro} />
+              </>
+            )}
+          </span>
+        </>
+      ),
       text: ({ discountPct }) => discountPct,
-      unit: 'percent',
-    },
-    {
-      label: 'Cap a day',
-      isNumber: true,
-      cell: ({ capDailyMicro }) =>
-        capDailyMicro === null ? <span className="muted">no cap</span> : <Money micro={capDailyMicro} />,
-      text: ({ capDailyMicro }) => capDailyMicro,
-      unit: 'microUsd',
-    },
-    {
-      label: 'Listed',
-      isNumber: true,
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-      text: ({ createdAt }) => createdAt,
-      unit: 'time',
+      file: [
+        { label: 'Discount', text: ({ discountPct }) => discountPct, unit: 'percent' },
+        { label: 'Cap a day', text: ({ capDailyMicro }) => capDailyMicro, unit: 'microUsd' },
+        { label: 'Listed', text: ({ createdAt }) => createdAt, unit: 'time' },
+      ],
     },
     {
       label: 'Change',

@@ -289,6 +289,7 @@ const seller = [
         sort: oneOf(search, 'sort', ['calls', 'net', 'latency']),
         reverse: oneOf(search, 'reverse', ['yes']),
         model: textOf(search, 'model'),
+        columns: textOf(search, 'columns'),
         after: textOf(search, 'after'),
       }),
     component: lazyScreen(() => import('./seller/offers/page.tsx'), 'OffersPage'),
@@ -296,6 +297,8 @@ const seller = [
   createRoute({
     getParentRoute: rootRoute,
     path: '/seller/offers/$offer',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ period: oneOf(search, 'period', ['24h', '7d', '30d']) }),
     component: lazyScreen(() => import('./seller/offer/page.tsx'), 'OfferPage'),
   }),
   createRoute({

@@ -3,7 +3,7 @@ import type { AccountId, OfferId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { bigint, bytes, double, nullable } from './tables/column.ts'
+import { bigint, bytes, double, nullable, timestamp } from './tables/column.ts'
 import type { OfferStatus } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
@@ -70,4 +70,46 @@ export function listOfferSketches(
     where offer = any(${[...offers]}::text[]) and starts_at >= ${new Date(from)} and ttft_samples > 0
     group by offer order by offer`,
   )
+}
+
+/** The sums of an offer in one hour or one UTC day. Amounts are micro-USD. */
+const OFFER_BUCKET_ROW = {
+  /** Unix milliseconds. */
+  startMs: double(),
+  /** Null while an hour is not summed in this form, as with {@link OFFER_SUMS_ROW}. */
+  calls: nullable(double()),
+  gross: bigint(),
+  net: nullable(bigint()),
+  ttftSamples: double(),
+  ttftSketch: bytes(),
+}
+export type OfferBucket = RowOf<typeof OFFER_BUCKET_ROW>
+
+/** The sums of an offer by hour or UTC day since an instant (Unix milliseconds). A bucket without a call has no row. */
+export function listOfferBuckets(
+  db: Database | Trx,
+  offer: OfferId,
+  { grain, from }: { readonly grain: 'hour' | 'day'; readonly from: number },
+): Promise<OfferBucket[]> {
+  return readRows(
+    db,
+    OFFER_BUCKET_ROW,
+    sql`select (extract(epoch from date_trunc(${grain}, starts_at, 'UTC')) * 1000)::float8 as "startMs",
+      case when count(*) = count(calls) then sum(calls)::float8 end as calls, sum(volume_micro)::bigint as gross,
+      case when count(*) = count(net_micro) then sum(net_micro)::bigint end as net,
+      sum(ttft_samples)::float8 as "ttftSamples", string_agg(ttft_sketch, ''::bytea) as "ttftSketch"
+    from market_offer_hour where offer = ${offer} and starts_at >= ${new Date(from)}
+    group by 1 order by 1`,
+  )
+}
+
+/** The first hour from which the hours of offers are kept, where the market is older than that hour. */
+export async function findFirstOfferHour(db: Database | Trx): Promise<Date | undefined> {
+  const rows = await readRows(
+    db,
+    { startsAt: nullable(timestamp()) },
+    sql`select starts_at as "startsAt" from (select min(starts_at) as starts_at from market_offer_hour) kept
+    where exists (select from market_hour h where h.starts_at < kept.starts_at)`,
+  )
+  return rows[0]?.startsAt ?? undefined
 }

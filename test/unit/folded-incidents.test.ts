@@ -25,6 +25,12 @@ it('successive outages of minutes are one incident, and another provider has its
   ])
 })
 
+it('an outage whose cause changes stays one incident, with the last cause', () => {
+  const causes = ['timeout', 'rate_limited', null]
+  const folded = foldIncidents(causes.map((cause, at) => ({ ...outage(at * 5 * MINUTE, 2), cause })))
+  expect(folded.map(({ times, cause }) => [times, cause])).toEqual([[3, 'rate_limited']])
+})
+
 it('an incident with a running outage is open', () => {
   const [incident] = foldIncidents([outage(HOUR, 2), outage(2 * HOUR, null)])
   expect([incident?.times, incident?.endedAt, incident?.downMs]).toEqual([2, null, 2 * MINUTE])

@@ -2,6 +2,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { listOfferFigures, OfferFiguresSchema } from '#control-plane/services/offers/offer-figures.ts'
+import { getOfferSeries, OfferPointSchema, OfferSeriesSchema } from '#control-plane/services/offers/offer-series.ts'
 import { EndpointProbeSchema } from '#control-plane/services/offers/probe-listing.ts'
 import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
@@ -81,6 +82,15 @@ const OfferFigures = objectOf('OfferFigures', OfferFiguresSchema, {
   fields: (t) => ({ offer: t.field({ type: Offer, resolve: ({ id }) => id }) }),
 })
 
+const OfferSeries = objectOf('OfferSeries', OfferSeriesSchema, {
+  authScopes: { seller: true },
+  description: 'Calls, earnings and latency of an offer over time.',
+  types: {
+    interval: 'OfferInterval',
+    points: objectOf('OfferPoint', OfferPointSchema, { ints: ['calls', 'ttftSamples'] }),
+  },
+})
+
 const CreateOfferInput = inputOf('CreateOfferInput', createOffer.input, {
   types: { pricingMode: PricingMode, apiFormat: ApiFormat, passes: Pass },
 })
@@ -92,6 +102,7 @@ const UpdateOfferInput = inputOf('UpdateOfferInput', updateOffer.input, {
 builder.queryFields((t) => ({
   offers: t.connection({ type: Offer, ...pageOf(listOffers, { types: { status: OfferStatus } }) }),
   offer: t.field({ type: Offer, ...fieldOf(getOffer) }),
+  offerSeries: t.field({ type: OfferSeries, ...fieldOf(getOfferSeries) }),
   offerFigures: t.connection({ type: OfferFigures, ...pageOf(listOfferFigures, { types: { status: OfferStatus } }) }),
 }))
 

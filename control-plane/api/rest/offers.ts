@@ -10,6 +10,7 @@ import type { DiscoveredModel } from '#control-plane/services/offers/discovery.t
 import { DiscoveredModelSchema, discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { listOfferFigures } from '#control-plane/services/offers/offer-figures.ts'
+import { getOfferSeries } from '#control-plane/services/offers/offer-series.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
@@ -65,6 +66,7 @@ export const OFFER_ROWS: readonly RestRow[] = [
   }),
   restRow({ method: 'GET', path: `${OFFERS}/figures`, tag: 'Offers', envelope, operation: listOfferFigures }),
   restRow({ method: 'GET', path: `${OFFERS}/:id`, tag: 'Offers', envelope, operation: getOffer, body: OFFER }),
+  restRow({ method: 'GET', path: `${OFFERS}/:id/series`, tag: 'Offers', envelope, operation: getOfferSeries }),
   restRow({
     method: 'PATCH',
     path: `${OFFERS}/:id`,

@@ -14,6 +14,7 @@ import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { listOfferFigures } from '#control-plane/services/offers/offer-figures.ts'
 import { getOfferReach } from '#control-plane/services/offers/offer-reach.ts'
+import { getOfferSeries } from '#control-plane/services/offers/offer-series.ts'
 import { getOfferShare } from '#control-plane/services/offers/offer-share.ts'
 import { getOfferYield } from '#control-plane/services/offers/offer-yield.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
@@ -30,6 +31,7 @@ export const offer = router({
   list: queryOf(listOffers, nameOfferPage),
   get: queryOf(getOffer, nameOffer),
   figures: queryOf(listOfferFigures),
+  series: queryOf(getOfferSeries),
   share: queryOf(getOfferShare),
   yield: queryOf(getOfferYield),
   reach: queryOf(getOfferReach),

@@ -20,13 +20,13 @@ export type FoldedIncident = FoundIncident & {
 /** Outages of one kind that are closer than this are one incident to a reader. */
 const CLOSE_MS = 12 * 60 * 60 * 1_000
 
-/** Folds outages of the same model, provider and cause, the newest first. An open one stays open. */
+/** Folds outages of one model at one provider, the newest first. An open one stays open, and the last cause is shown. */
 export function foldIncidents(incidents: readonly FoundIncident[]): readonly FoldedIncident[] {
   const last = new Map<string, FoldedIncident>()
   const folded: FoldedIncident[] = []
   for (const incident of [...incidents].sort((a, b) => a.startedAt - b.startedAt)) {
     const { model, provider, cause, startedAt, endedAt } = incident
-    const kind = JSON.stringify([model, provider, cause])
+    const kind = JSON.stringify([model, provider])
     const before = last.get(kind)
     const isClose = before !== undefined && startedAt - (before.endedAt ?? startedAt) < CLOSE_MS
     const ownMs = endedAt === null ? 0 : endedAt - startedAt
@@ -34,7 +34,7 @@ export function foldIncidents(incidents: readonly FoundIncident[]): readonly Fol
     const next: FoldedIncident = {
       model,
       provider,
-      cause,
+      cause: cause ?? first?.cause ?? null,
       id: `${kind} ${first?.startedAt ?? startedAt}`,
       startedAt: first?.startedAt ?? startedAt,
       endedAt: endedAt === null || first?.endedAt === null ? null : Math.max(endedAt, first?.endedAt ?? 0),

@@ -1,31 +1,77 @@
-import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
-import { UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
-import { Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { count, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import type { HealthSpell } from './health-spells.ts'
 
-export type ShownHealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'][number]['node']
+/** The state of an outage at an instant (Unix milliseconds). */
+function stateOf({ event, pausedUntil, endedAt, pauses }: HealthSpell, now: number) {
+  if (event !== 'outage') return { tone: 'plain', text: words(event) } as const
+  if (endedAt !== null) return { tone: 'good', text: 'back' } as const
+  if (pausedUntil !== null && pausedUntil > now) return { tone: 'bad', text: 'paused' } as const
+  return pauses === 0
+    ? ({ tone: 'warn', text: 'failed, not paused' } as const)
+    : ({ tone: 'info', text: 'retried' } as const)
+}
 
-/** The status of the provider's answer, and its message where it had one. */
-const messageOf = ({ statusCode, errorDetail }: ShownHealthLine) => `${statusCode ?? ''} ${errorDetail}`.trim()
+const lengthOf = ({ startedAt, endedAt }: HealthSpell) => (endedAt === null ? null : endedAt - startedAt)
 
-/** Columns of an offer's health log. */
-export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
-  { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp, unit: 'time' },
-  { label: 'Event', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
-  {
-    label: 'Cause',
-    cell: ({ errorCategory }) => (errorCategory === null ? UNKNOWN : words(errorCategory)),
-    text: ({ errorCategory }) => errorCategory,
-  },
-  {
-    label: "Provider's message",
-    cell: messageOf,
-    text: messageOf,
-  },
-  {
-    label: 'Paused until',
-    cell: ({ backedOffUntil }) => (backedOffUntil === null ? '' : <Time at={backedOffUntil} />),
-    text: ({ backedOffUntil }) => backedOffUntil,
-    unit: 'time',
-  },
-]
+/** Columns of an offer's health log, in which an outage is one row. */
+export function healthColumns(now: number): readonly Column<HealthSpell>[] {
+  return [
+    {
+      label: 'Since',
+      cell: ({ startedAt }) => <Time at={startedAt} />,
+      text: ({ startedAt }) => startedAt,
+      unit: 'time',
+    },
+    {
+      label: 'State',
+      cell: (spell) => {
+        const { tone, text } = stateOf(spell, now)
+        return (
+          <>
+            <Badge tone={tone}>{text}</Badge>
+            {spell.pausedUntil !== null && spell.pausedUntil > now ? (
+              <span className="sub">
+                until <Time at={spell.pausedUntil} />
+              </span>
+            ) : null}
+          </>
+        )
+      },
+      text: (spell) => stateOf(spell, now).text,
+      file: [
+        { label: 'State', text: (spell) => stateOf(spell, now).text },
+        { label: 'Paused until', text: ({ pausedUntil }) => pausedUntil, unit: 'time' },
+        { label: 'Back', text: ({ endedAt }) => endedAt, unit: 'time' },
+      ],
+    },
+    {
+      label: 'Failures',
+      isNumber: true,
+      cell: ({ failures, pauses }) => (
+        <>
+          {failures === 0 ? UNKNOWN : count(failures)}
+          {pauses === 0 ? null : <span className="sub">{pauses === 1 ? '1 pause' : `${count(pauses)} pauses`}</span>}
+        </>
+      ),
+      text: ({ failures }) => failures,
+    },
+    {
+      label: 'Back after',
+      isNumber: true,
+      cell: (spell) => {
+        const ms = lengthOf(spell)
+        return ms === null ? UNKNOWN : span(ms)
+      },
+      text: lengthOf,
+      unit: 'ms',
+    },
+    {
+      label: 'Cause',
+      cell: ({ cause }) => (cause === null ? UNKNOWN : words(cause)),
+      text: ({ cause }) => cause,
+    },
+    { label: "Provider's last message", cell: ({ message }) => message, text: ({ message }) => message },
+  ]
+}

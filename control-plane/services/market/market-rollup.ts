@@ -24,8 +24,8 @@ const MODELS_AT_ONCE = 50
 const MAX_STEPS = 100
 /** Least time between two sums of a day. Its first sum is made at once, so that no screen waits for it. */
 const DAY_AGED_MS = 5 * MINUTE
-/** Time for which hours of single offers are kept. The market shows only their last day. */
-const OFFER_HOURS_MS = 8 * DAY
+/** Time for which hours of single offers are kept. Sellers see the last 30 days, and the running one. */
+const OFFER_HOURS_MS = 32 * DAY
 
 type RollUpCtx = Pick<Ctx, 'db' | 'clock'>
 

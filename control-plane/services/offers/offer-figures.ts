@@ -12,6 +12,7 @@ import { PageToken, signedPageOf, signedPageSchema } from '#control-plane/servic
 import { Count, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { HOUR } from '#shared/clock.ts'
 import { readSketch, sketchQuantile } from '#shared/sketch.ts'
+import { shownMoney } from './shown-money.ts'
 
 /** Most offers of a seller that are compared. A seller with more sees the newest. */
 const MAX_OFFERS = 5_000
@@ -143,13 +144,11 @@ async function readMedians(ctx: Pick<Ctx, 'db'>, rows: readonly OfferSums[], fro
 }
 
 function viewFigures(row: OfferSums, isSummed: boolean, medians: Medians): OfferFigures {
-  const { id, model, provider, label, status, calls, gross, net, ttftSamples } = row
+  const { id, model, provider, label, status, calls, ttftSamples } = row
   const figures = isSummed
     ? {
         calls,
-        grossMicro: net === null ? null : Number(gross),
-        feeMicro: net === null ? null : Number(gross - net),
-        netMicro: net === null ? null : Number(net),
+        ...shownMoney(row),
         ttftP50Ms: medians.get(id) ?? null,
         ttftSamples,
       }

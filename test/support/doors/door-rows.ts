@@ -163,6 +163,10 @@ const SELLING: readonly DoorRow[] = [
     })),
   ),
   ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),
+  without(
+    ['from'],
+    reads('offer.series', 'offerSeries', 'offer.series', ({ ids }) => ({ id: ids.offer, window: '7d' })),
+  ),
   without(['since'], changes('offer.share', 'offerShare', 'offer.share', newOffer)),
   without(['since'], reads('offer.yield', 'offerYield', 'offer.yield')),
   without(

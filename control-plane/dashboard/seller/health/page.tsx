@@ -2,11 +2,12 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import type { SellerHealthQuery } from '#control-plane/dashboard/data/documents/seller-health.ts'
 import { SellerHealthDocument } from '#control-plane/dashboard/data/documents/seller-health.ts'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
+import { healthColumns } from '#control-plane/dashboard/seller/health-columns.tsx'
+import type { HealthSpell } from '#control-plane/dashboard/seller/health-spells.ts'
+import { foldHealth } from '#control-plane/dashboard/seller/health-spells.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
@@ -35,14 +36,13 @@ export function HealthPage() {
   )
 }
 
-type Line = NonNullable<SellerHealthQuery['healthLog']>['edges'][number]['node']
-
 function Health() {
   const { days = '7', after } = useSearch({ from: '/seller/health' })
   const navigate = useNavigate({ from: '/seller/health' })
   const variables = { since: daysAgo(Number(days) - 1), after }
   const query = useScreen(SellerHealthDocument, variables, { everyMs: REFRESH_MS })
-  const [reset, setReset] = useState<Line>()
+  const whole = pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)
+  const [reset, setReset] = useState<HealthSpell>()
   const now = useNow(REFRESH_MS)
   return (
     <Page
@@ -59,14 +59,19 @@ function Health() {
     >
       <Loaded query={query}>
         {(data) => (
-          <Card title="Events" about="Newest first. Days are UTC days" isFlush>
+          <Card title="Outages and events" about="An outage is one row. Newest first. Days are UTC days" isFlush>
             <Table
               label="Health log"
               columns={columnsOf(now, setReset)}
-              rows={(data.healthLog?.edges ?? []).map(({ node }) => node)}
+              rows={foldHealth((data.healthLog?.edges ?? []).map(({ node }) => node))}
               keyOf={({ id }) => id}
               curl={curlOf(SellerHealthDocument, variables, true)}
-              whole={pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)}
+              whole={{
+                rows: async () => {
+                  const { rows: lines, isCut } = await whole.rows()
+                  return { rows: foldHealth(lines), isCut }
+                },
+              }}
               empty={
                 <Empty title="No problems in this period">
                   <p>A failing offer is paused for a while and retried automatically. Each step appears here.</p>
@@ -87,13 +92,12 @@ function Health() {
           </Card>
         )}
       </Loaded>
-      {reset === undefined ? null : <Reset line={reset} onClose={() => setReset(undefined)} />}
+      {reset === undefined ? null : <Reset spell={reset} onClose={() => setReset(undefined)} />}
     </Page>
   )
 }
 
-function columnsOf(now: number, ask: (line: Line) => void): readonly Column<Line>[] {
-  const [when, ...rest] = HEALTH_COLUMNS
+function columnsOf(now: number, ask: (spell: HealthSpell) => void): readonly Column<HealthSpell>[] {
   return [
     {
       label: 'Offer',
@@ -104,13 +108,12 @@ function columnsOf(now: number, ask: (line: Line) => void): readonly Column<Line
       ),
       text: ({ model }) => model,
     },
-    ...(when === undefined ? [] : [when]),
-    ...rest,
+    ...healthColumns(now),
     {
       label: 'Change',
-      cell: (line) =>
-        line.backedOffUntil === null || line.backedOffUntil <= now ? null : (
-          <Button onClick={() => ask(line)} aria-label={`Try the offer of ${line.model} now`}>
+      cell: (spell) =>
+        spell.pausedUntil === null || spell.pausedUntil <= now ? null : (
+          <Button onClick={() => ask(spell)} aria-label={`Try the offer of ${spell.model} now`}>
             Try it now
           </Button>
         ),
@@ -118,7 +121,7 @@ function columnsOf(now: number, ask: (line: Line) => void): readonly Column<Line
   ]
 }
 
-function Reset({ line, onClose }: { readonly line: Line; readonly onClose: () => void }) {
+function Reset({ spell, onClose }: { readonly spell: HealthSpell; readonly onClose: () => void }) {
   const say = useToast()
   const reset = useChange(PageResetHealthDocument, {
     onDone: ({ resetOfferHealth: { healthy } }) => {
@@ -128,13 +131,13 @@ function Reset({ line, onClose }: { readonly line: Line; readonly onClose: () =>
   })
   return (
     <Confirm
-      title={`Try ${line.model} now?`}
+      title={`Try ${spell.model} now?`}
       about="The offer takes calls again. If the provider still fails, the next pause is longer."
-      lines={[{ name: 'Paused until', now: <Ago at={line.backedOffUntil} />, after: 'not paused' }]}
+      lines={[{ name: 'Paused until', now: <Ago at={spell.pausedUntil} />, after: 'not paused' }]}
       action="Try it now"
       isBusy={reset.isPending}
       error={reset.error}
-      onDo={() => reset.mutate({ id: line.offerId })}
+      onDo={() => reset.mutate({ id: spell.offerId })}
       onClose={onClose}
     />
   )

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -8,11 +8,15 @@ import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/sel
 import { count, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
+import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { priceText } from '#control-plane/dashboard/market/price-text.ts'
-import { HEALTH_COLUMNS } from '#control-plane/dashboard/seller/health-columns.tsx'
+import { healthColumns } from '#control-plane/dashboard/seller/health-columns.tsx'
+import { foldHealth } from '#control-plane/dashboard/seller/health-spells.ts'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { EditOffer } from '#control-plane/dashboard/seller/offers/edit-offer.tsx'
+import type { Edited } from '#control-plane/dashboard/seller/offers/edited.ts'
+import { TakenOff } from '#control-plane/dashboard/seller/offers/take-off.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
@@ -20,6 +24,7 @@ import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { OverTime } from './over-time.tsx'
 
 const REFRESH_MS = 15_000
 
@@ -39,10 +44,13 @@ const NO_OFFER = (
 
 function OfferScreen() {
   const { offer: id } = useParams({ from: '/seller/offers/$offer' })
-  const variables = { id }
+  const { period = '24h' } = useSearch({ from: '/seller/offers/$offer' })
+  const navigate = useNavigate({ from: '/seller/offers/$offer' })
+  const variables = { id, window: period }
   const query = useScreen(SellerOfferDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(SellerOfferDocument, variables, true)
   const [isEdited, setEdited] = useState(false)
+  const [removed, setRemoved] = useState<Edited>()
   const offer = query.data?.offer
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
   useReadOnNews(
@@ -75,11 +83,21 @@ function OfferScreen() {
             NO_OFFER
           ) : (
             <>
+              {removed === undefined ? null : <TakenOff offer={removed} onDone={() => setRemoved(undefined)} />}
               <Standing offer={data.offer} />
               <Figures offer={data.offer} />
+              <OverTime
+                series={data.offerSeries}
+                period={period}
+                onPeriod={(next) =>
+                  void navigate({ search: { period: next === '24h' ? undefined : next }, replace: true })
+                }
+              />
               <Share data={data} />
               <Health data={data} curl={curl} />
-              {isEdited ? <EditOffer offer={data.offer} onDone={() => setEdited(false)} /> : null}
+              {isEdited ? (
+                <EditOffer offer={data.offer} onRemoved={setRemoved} onDone={() => setEdited(false)} />
+              ) : null}
             </>
           )
         }
@@ -225,12 +243,13 @@ function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
 }
 
 function Health({ data, curl }: { readonly data: SellerOfferQuery; readonly curl: string }) {
+  const now = useNow(REFRESH_MS)
   return (
-    <Card title="Health" isFlush>
+    <Card title="Health" about="An outage is one row. The newest 50 lines of the log" isFlush>
       <Table
         label="Health of the offer"
-        columns={HEALTH_COLUMNS}
-        rows={(data.healthLog?.edges ?? []).map(({ node }) => node)}
+        columns={healthColumns(now)}
+        rows={foldHealth((data.healthLog?.edges ?? []).map(({ node }) => node))}
         most={20}
         keyOf={({ id }) => id}
         curl={curl}

@@ -90,17 +90,32 @@ it('dialogs are accessible: those of an organisation', async () => {
   await openWallet(context, newWallet())
   await page.goto(`${url}/sign-in?to=/buyer/organizations`)
   await page.getByRole('button', { name: 'Test wallet' }).click()
-  await page.getByLabel('Name').fill('Dialogs')
-  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  const found = await lookAt(page, `${url}/buyer/organizations`, 'New organisation')
+  await dialog(page).getByLabel('Name').fill('Dialogs')
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click()
   await page.getByRole('link', { name: 'Dialogs' }).click()
   await page.waitForURL(/organization=org_/)
   const own = page.url()
-  const found = [
-    ...(await lookAt(page, own, /^Change the role of/)),
-    ...(await lookAt(page, own, 'Leave the organisation')),
-    ...(await lookAt(page, own, 'Create invite link')),
-    ...(await lookAt(page, own, /^Revoke the link for/)),
-  ]
+  found.push(...(await lookAt(page, own, 'New workspace')))
+  found.push(...(await lookAt(page, own, 'Create invite link', /^Invite people/)))
+  found.push(...(await lookAt(page, own, 'Revoke link', /^More actions for Invite link/)))
+  const guest = await openPerson(browser, { url })
+  const wallet = newWallet()
+  await openWallet(guest.context, wallet)
+  found.push(...(await lookAt(page, own, 'By wallet', /^Invite people/)))
+  await dialog(page).getByLabel('Wallet address').fill(wallet.address)
+  await dialog(page).getByRole('button', { name: 'Invite', exact: true }).click()
+  const member = new RegExp(`^More actions for ${wallet.address.slice(0, 6)}`, 'i')
+  found.push(...(await lookAt(page, own, 'Withdraw invitation', member)))
+  await guest.page.goto(`${url}/sign-in?to=/buyer/organizations`)
+  await guest.page.getByRole('button', { name: 'Test wallet' }).click()
+  await guest.page.getByRole('button', { name: 'Accept the invitation of Dialogs' }).click()
+  await guest.page.getByRole('link', { name: 'Dialogs' }).waitFor()
+  found.push(...(await lookAt(page, own, 'Change role', member)))
+  found.push(...(await lookAt(page, own, 'Remove', member)))
+  found.push(...(await lookAt(guest.page, own, 'Leave the organisation')))
+  expect(guest.complaints).toEqual([])
+  await guest.context.close()
   expect(found).toEqual([])
   expect(complaints).toEqual([])
   await context.close()
@@ -169,7 +184,7 @@ describe('the page on a bad day', () => {
     await page.goto(`${url}/seller/offers`)
     const edit = page.getByRole('button', { name: /^Edit the offer of/ }).first()
     const row = page.getByRole('table', { name: 'Offers' }).locator('tbody tr').first()
-    const before = await row.getByRole('cell').nth(2).textContent()
+    const before = await row.getByRole('cell').nth(3).textContent()
     const refusal = { errors: [{ message: 'Not <b>today</b>.', extensions: { code: 'conflict' } }] }
     await page.route('**/graphql', (route) =>
       route.request().postData()?.includes('PageUpdateOffer') === true
@@ -183,7 +198,7 @@ describe('the page on a bad day', () => {
     await dialog(page).getByRole('alert').getByText('Not <b>today</b>.').waitFor()
     expect(await dialog(page).getByLabel('Discount, percent').inputValue()).toBe('77.25')
     await page.keyboard.press('Escape')
-    expect(await row.getByRole('cell').nth(2).textContent()).toBe(before)
+    expect(await row.getByRole('cell').nth(3).textContent()).toBe(before)
     // The focus returns to the element that opened the dialog.
     expect(await page.evaluate('document.activeElement?.ariaLabel')).toMatch(/^Edit the offer of/)
     expect(complaints).toEqual([])

@@ -159,6 +159,7 @@ describe('an invite link', () => {
     const { organization } = owner
     await owner.page.goto(`${site}/buyer/organizations?organization=${organization}`)
     const makeLink = async () => {
+      await button(owner.page, 'Invite people').click()
       await owner.page.getByLabel('Role of new members').selectOption('developer')
       await button(owner.page, 'Create invite link').click()
       const shown = (await dialog(owner.page).locator('pre').textContent()) ?? ''
@@ -189,7 +190,8 @@ describe('an invite link', () => {
     await guest.page.getByText('This invite link does not work.').waitFor()
 
     const second = await makeLink()
-    await owner.page.getByRole('button', { name: /^Revoke the link for developer/ }).click()
+    await owner.page.getByRole('button', { name: /^More actions for Invite link/ }).click()
+    await button(owner.page, 'Revoke link').click()
     await dialog(owner.page).getByRole('button', { name: 'Revoke link' }).click()
     await owner.page.getByText('Invite link revoked.').waitFor()
     await guest.page.goto(`${site}/`)

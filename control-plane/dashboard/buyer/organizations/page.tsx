@@ -12,6 +12,9 @@ import { BuyerOrganizationsDocument } from '#control-plane/dashboard/data/docume
 import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -54,8 +57,17 @@ function OfWallet() {
 function Organizations() {
   const query = useScreen(BuyerOrganizationsDocument, {})
   const curl = curlOf(BuyerOrganizationsDocument, {}, true)
+  const making = useDialog()
   return (
-    <Page title="Organisations" about={ABOUT}>
+    <Page
+      title="Organisations"
+      about={ABOUT}
+      actions={
+        <Button kind="primary" onClick={making.open}>
+          New organisation
+        </Button>
+      }
+    >
       <Loaded query={query}>
         {(data) => (
           <>
@@ -69,15 +81,15 @@ function Organizations() {
                 curl={curl}
                 empty={
                   <Empty title="You are in no organisation">
-                    <p>Create one below, or ask a member of an organisation for an invite link.</p>
+                    <p>Create one, or ask a member of an organisation for an invite link.</p>
                   </Empty>
                 }
               />
             </Card>
-            <NewOrganization />
           </>
         )}
       </Loaded>
+      <NewOrganization dialog={making} />
     </Page>
   )
 }
@@ -109,9 +121,14 @@ type Invitation = NonNullable<BuyerOrganizationsQuery['ownInvitations']>[number]
 function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; readonly curl: string }) {
   const say = useToast()
   const accept = useChange(PageAcceptInvitationDocument, { onDone: () => say('You are a member now.') })
-  const decline = useChange(PageDeclineInvitationDocument, { onDone: () => say('The invitation is declined.') })
+  const [declined, setDeclined] = useState<Invitation>()
+  const decline = useChange(PageDeclineInvitationDocument, {
+    onDone: () => {
+      setDeclined(undefined)
+      say('Invitation declined.')
+    },
+  })
   const rows = data.ownInvitations ?? []
-  const error = accept.error ?? decline.error
   if (rows.length === 0) return null
   const columns: readonly Column<Invitation>[] = [
     {
@@ -128,20 +145,19 @@ function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; r
     },
     {
       label: 'Answer',
-      cell: ({ id, organizationName }) => (
+      cell: (invitation) => (
         <span className="actions">
           <Button
             kind="primary"
             disabled={accept.isPending}
-            aria-label={`Accept the invitation of ${organizationName}`}
-            onClick={() => accept.mutate({ invitation: id })}
+            aria-label={`Accept the invitation of ${invitation.organizationName}`}
+            onClick={() => accept.mutate({ invitation: invitation.id })}
           >
             Accept
           </Button>
           <Button
-            disabled={decline.isPending}
-            aria-label={`Decline the invitation of ${organizationName}`}
-            onClick={() => decline.mutate({ invitation: id })}
+            aria-label={`Decline the invitation of ${invitation.organizationName}`}
+            onClick={() => setDeclined(invitation)}
           >
             Decline
           </Button>
@@ -151,19 +167,32 @@ function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; r
   ]
   return (
     <Card title="Invitations" isFlush>
-      {error === null ? null : <ErrorNotice error={error} />}
+      {accept.error === null ? null : <ErrorNotice error={accept.error} />}
       <Table label="Invitations" columns={columns} rows={rows} keyOf={({ id }) => id} curl={curl} empty={null} />
+      {declined === undefined ? null : (
+        <Confirm
+          title={`Decline the invitation of ${declined.organizationName}?`}
+          about="The invitation ends. To join later, ask a member for a new one."
+          action="Decline"
+          isDanger
+          isBusy={decline.isPending}
+          error={decline.error}
+          onDo={() => decline.mutate({ invitation: declined.id })}
+          onClose={() => setDeclined(undefined)}
+        />
+      )}
     </Card>
   )
 }
 
-function NewOrganization() {
+function NewOrganization({ dialog }: { readonly dialog: DialogState }) {
   const say = useToast()
   const [name, setName] = useState('')
   const create = useChange(PageCreateOrganizationDocument, {
     onDone: () => {
       setName('')
-      say('The organisation is made, and you own it.')
+      dialog.close()
+      say('Organisation created. You own it.')
     },
   })
   const submit = (event: FormEvent) => {
@@ -171,7 +200,7 @@ function NewOrganization() {
     create.mutate({ name: name.trim() })
   }
   return (
-    <Card title="New organisation">
+    <Dialog dialog={dialog} title="New organisation">
       <form className="form" onSubmit={submit}>
         <Input
           label="Name"
@@ -181,12 +210,13 @@ function NewOrganization() {
           onChange={({ currentTarget: { value } }) => setName(value)}
         />
         {create.error === null ? null : <ErrorNotice error={create.error} />}
-        <div className="actions">
+        <div className="dialog-foot">
+          <Button onClick={dialog.close}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={create.isPending || name.trim() === ''}>
             Create
           </Button>
         </div>
       </form>
-    </Card>
+    </Dialog>
   )
 }

@@ -7,6 +7,8 @@ import { BuyerOrganizationDocument } from '#control-plane/dashboard/data/documen
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { chosenWorkspace, switchWorkspace } from '#control-plane/dashboard/data/workspace.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
@@ -24,11 +26,13 @@ type Props = { readonly data: BuyerOrganizationQuery; readonly id: string; reado
 
 /** The shared accounts of an organisation. A member who acts for one sees its balance, keys and calls. */
 export function Workspaces({ data, id, mayChange }: Props) {
+  const making = useDialog()
   return (
     <Card
       title="Workspaces"
       about="Each workspace has one balance, with keys and caps of its own, for all members"
       isFlush
+      actions={mayChange ? <Button onClick={making.open}>New workspace</Button> : undefined}
     >
       <Table
         label="Workspaces"
@@ -44,6 +48,7 @@ export function Workspaces({ data, id, mayChange }: Props) {
           </Empty>
         }
       />
+      <NewWorkspace dialog={making} organization={id} />
     </Card>
   )
 }
@@ -92,12 +97,15 @@ function columnsOf(organization: string): readonly Column<Workspace>[] {
   ]
 }
 
-export function NewWorkspace({ organization }: { readonly organization: string }) {
+type NewProps = { readonly dialog: DialogState; readonly organization: string }
+
+function NewWorkspace({ dialog, organization }: NewProps) {
   const say = useToast()
   const [name, setName] = useState('')
   const create = useChange(PageCreateWorkspaceDocument, {
     onDone: ({ createWorkspace }) => {
       setName('')
+      dialog.close()
       say(`${createWorkspace.name} is ready. Switch to it to add credit.`)
     },
   })
@@ -106,7 +114,7 @@ export function NewWorkspace({ organization }: { readonly organization: string }
     create.mutate({ organization, name: name.trim() })
   }
   return (
-    <Card title="New workspace">
+    <Dialog dialog={dialog} title="New workspace">
       <form className="form" onSubmit={submit}>
         <Input
           label="Name of the workspace"
@@ -117,12 +125,13 @@ export function NewWorkspace({ organization }: { readonly organization: string }
           onChange={({ currentTarget: { value } }) => setName(value)}
         />
         {create.error === null ? null : <ErrorNotice error={create.error} />}
-        <div className="actions">
-          <Button type="submit" disabled={create.isPending || name.trim() === ''}>
+        <div className="dialog-foot">
+          <Button onClick={dialog.close}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={create.isPending || name.trim() === ''}>
             Create workspace
           </Button>
         </div>
       </form>
-    </Card>
+    </Dialog>
   )
 }

@@ -130,7 +130,7 @@ describe('the queries of a seller', () => {
     await offerOf(ada, { label: 'saved' })
     const position = z.looseObject({}).parse((await get('payouts')(ada.sellerKey)).body)
     const shown = `availableUsdc inFlightUsdc paidUsdc thresholdUsdc nextPayoutAt payoutEveryMs holdMs nextToken payoutStop payoutHold { code reason since }
-      recipients { recipient earnedUsdc availableUsdc inFlightUsdc paidUsdc holdReason coolsUntil }`
+      recipients { recipient earnedUsdc availableUsdc payableUsdc inFlightUsdc paidUsdc holdReason coolsUntil }`
     expect({ ...Object(await graph('payouts', `{ payouts { ${shown} } }`)(ada.sellerKey)), payouts: [] }).toEqual(
       position,
     )

@@ -172,6 +172,7 @@ describe('earnings', () => {
           recipient: bob.wallet,
           earnedUsdc: earned,
           availableUsdc: earned,
+          payableUsdc: '0',
           inFlightUsdc: '0',
           paidUsdc: '0',
           // The address was new with the offer.

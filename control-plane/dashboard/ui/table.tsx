@@ -55,7 +55,7 @@ type TableProps<Row> = {
 
 type RowGroup = { readonly key: string; readonly head: ReactNode }
 
-/** A table of rows. When its first cell holds a link or a button, a press anywhere in the row follows that. */
+/** A table of rows. When its first or its title cell holds a link or a button, a press anywhere in the row follows that. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
@@ -170,14 +170,14 @@ function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
 const CONTROLS = 'a, button, input, select, textarea, label, summary'
 
 /**
- * Follows the link or button of the first cell, unless the reader pressed another control or selects text. Keys go to
+ * Follows the link or button of the first or the title cell, unless the reader pressed another control or selects text. Keys go to
  * the link or button itself.
  */
 function openRow(event: MouseEvent<HTMLTableRowElement>): void {
   const { target, currentTarget, ctrlKey, metaKey, shiftKey } = event
   if (!(target instanceof Element) || target.closest(CONTROLS) !== null) return
   if ((getSelection()?.toString() ?? '') !== '') return
-  const opener = currentTarget.querySelector('td:first-child :is(a, button.link)')
+  const opener = currentTarget.querySelector('td:is(:first-child, [data-phone="title"]) :is(a, button.link)')
   opener?.dispatchEvent(new window.MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }))
 }
 

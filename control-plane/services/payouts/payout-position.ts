@@ -28,6 +28,9 @@ export const PayoutRecipientSchema = z.object({
   recipient: z.string().nullable().describe('Null for offers of a workspace that name no payout address.'),
   earnedUsdc: MicroDigits.describe('All earnings of the offers with this address, in micro-USD.'),
   availableUsdc: MicroDigits,
+  payableUsdc: MicroDigits.describe(
+    'The available part that can be paid now, in micro-USD: without earnings in their hold period, and nothing for a new address.',
+  ),
   inFlightUsdc: MicroDigits,
   paidUsdc: MicroDigits,
   holdReason: z.string().nullable().describe('The reason why the available part is withheld, as a code.'),
@@ -126,7 +129,7 @@ async function viewRecipients(
   const had = new Map(sums.map((row) => [row.recipient, row]))
   const views: PayoutRecipient[] = []
   for (const group of groups) {
-    const { recipient, earned, available, coolsUntil } = group
+    const { recipient, earned, available, payable, coolsUntil } = group
     const sum = recipient === null ? undefined : had.get(recipient)
     if (recipient !== null) had.delete(recipient)
     const holdReason = available === 0n ? null : ((await findGroupHold(ctx, ctx.db, seller, group)) ?? null)
@@ -134,6 +137,7 @@ async function viewRecipients(
       recipient,
       earnedUsdc: earned.toString(),
       availableUsdc: available.toString(),
+      payableUsdc: payable.toString(),
       holdReason,
       coolsUntil,
       inFlightUsdc: (sum?.inFlight ?? 0n).toString(),
@@ -145,6 +149,7 @@ async function viewRecipients(
       recipient,
       earnedUsdc: '0',
       availableUsdc: '0',
+      payableUsdc: '0',
       holdReason: null,
       coolsUntil: null,
       inFlightUsdc: inFlight.toString(),

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { PageReleaseHoldDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorSupportQuery } from '#control-plane/dashboard/data/documents/operator-support.ts'
-import { exactMoney, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
@@ -22,17 +22,23 @@ type Props = { readonly account: Shown; readonly curl: string }
 export function Account({ account, curl }: Props) {
   const [move, setMove] = useState<MoneyMove>()
   const { buyerAccount, sellerAccount, spendableMicro, heldMicro, balanceMicro, earnedMicro } = account
+  const hasCredit = toMicro(spendableMicro) > 0n
   return (
     <>
       <Card
         title="Customer"
+        about={hasCredit ? undefined : 'No spendable credit: nothing can be taken back or refunded'}
         actions={
           <>
             <Button kind="primary" onClick={() => setMove('grant')}>
               Give credit
             </Button>
-            <Button onClick={() => setMove('take')}>Take credit back</Button>
-            <Button onClick={() => setMove('refund')}>Record a refund</Button>
+            <Button disabled={!hasCredit} onClick={() => setMove('take')}>
+              Take credit back
+            </Button>
+            <Button disabled={!hasCredit} onClick={() => setMove('refund')}>
+              Record a refund
+            </Button>
           </>
         }
       >

@@ -118,7 +118,6 @@ export function MoveMoney({ move, account, spendableMicro, onClose }: Props) {
             },
           ]}
         />
-        {after !== undefined && after < 0n ? <p>The buyer has less than this amount.</p> : null}
         {change.error === null ? null : <ErrorNotice error={change.error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
@@ -126,6 +125,7 @@ export function MoveMoney({ move, account, spendableMicro, onClose }: Props) {
             kind={move === 'grant' ? 'primary' : 'danger'}
             type="submit"
             disabled={change.isPending || micro === undefined || reason.trim() === ''}
+            refusal={after !== undefined && after < 0n ? 'The buyer has less than this amount.' : undefined}
           >
             {action}
           </Button>

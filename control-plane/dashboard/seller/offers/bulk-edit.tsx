@@ -9,8 +9,8 @@ import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
-import type { Edited } from './edit-offer.tsx'
 import { MOST_PCT } from './edit-offer.tsx'
+import type { Edited } from './edited.ts'
 
 /** Changes of one offer, and the changes that undo them. */
 export type BulkStep = { readonly id: string; readonly model: string; readonly input: Change; readonly back: Change }
@@ -56,8 +56,9 @@ function stepOf(offer: Edited, { discount, cap, status }: Draft): BulkStep | und
   const wantedStatus = status === 'active' || status === 'paused' ? status : undefined
   const isPriced = discount.trim() !== '' && Number(discount) !== offer.discount
   const isCapped = cap.trim() !== '' && Number(cap) !== offer.capDailyUsd
-  // An inactive offer has no key any more, so it is neither sold nor paused.
-  const moved = offer.status === 'inactive' || wantedStatus === offer.status ? undefined : wantedStatus
+  // An offer off the market is put back one by one, and operators alone restore a delisted one.
+  const isFixed = offer.status === 'inactive' || offer.delistedReason !== null
+  const moved = isFixed || wantedStatus === offer.status ? undefined : wantedStatus
   if (!isPriced && !isCapped && moved === undefined) return undefined
   const input: Change = {
     ...(isPriced ? { discount: Number(discount) } : {}),

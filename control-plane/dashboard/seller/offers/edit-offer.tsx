@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { PageDeleteOfferDocument, PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
+import { PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -9,37 +9,40 @@ import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import type { Edited } from './edited.ts'
+import { TakeOff } from './take-off.tsx'
 
-export type Edited = {
-  readonly id: string
-  readonly model: string
-  readonly status: 'active' | 'paused' | 'inactive'
-  readonly discount: number
-  readonly capDailyUsd: number | null
-}
-type Props = { readonly offer: Edited; readonly onDone: () => void }
+type Props = { readonly offer: Edited; readonly onRemoved: (offer: Edited) => void; readonly onDone: () => void }
 
 export const MOST_PCT = 95
 const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
 
 /** Changes an offer: the old terms stand beside the new ones. */
-export function EditOffer({ offer, onDone }: Props) {
+export function EditOffer({ offer, onRemoved, onDone }: Props) {
   const say = useToast()
   const [discount, setDiscount] = useState(String(offer.discount))
   const [cap, setCap] = useState(offer.capDailyUsd === null ? '' : String(offer.capDailyUsd))
+  const [isLeaving, setLeaving] = useState(false)
   const next = { discount: Number(discount), capDailyUsd: cap.trim() === '' ? null : Number(cap) }
-  const done = (text: string) => () => {
-    onDone()
-    say(text)
-  }
-  const update = useChange(PageUpdateOfferDocument, { onDone: done('The offer is changed.') })
-  const remove = useChange(PageDeleteOfferDocument, { onDone: done('The offer is gone from the market.') })
+  const update = useChange(PageUpdateOfferDocument, {
+    onDone: () => {
+      onDone()
+      say('The offer is changed.')
+    },
+  })
   const isActive = offer.status === 'active'
-  const error = update.error ?? remove.error
+  const isDelisted = offer.delistedReason !== null
   const isChanged = next.discount !== offer.discount || next.capDailyUsd !== offer.capDailyUsd
   const submit = (event: FormEvent) => {
     event.preventDefault()
     update.mutate({ id: offer.id, input: next })
+  }
+  if (isLeaving) {
+    const removed = () => {
+      onDone()
+      onRemoved(offer)
+    }
+    return <TakeOff offer={offer} onRemoved={removed} onClose={() => setLeaving(false)} />
   }
   return (
     <Dialog dialog={{ isOpen: true, close: onDone }} title={`Offer of ${offer.model}`}>
@@ -71,16 +74,19 @@ export function EditOffer({ offer, onDone }: Props) {
             { name: 'Cap', now: capText(offer.capDailyUsd), after: capText(next.capDailyUsd) },
           ]}
         />
-        {error === null ? null : <ErrorNotice error={error} />}
+        {update.error === null ? null : <ErrorNotice error={update.error} />}
         <div className="dialog-foot">
-          <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate({ id: offer.id })}>
-            Take off the market
-          </Button>
+          {offer.status === 'inactive' ? null : (
+            <Button kind="danger" onClick={() => setLeaving(true)}>
+              Take off the market
+            </Button>
+          )}
           <Button
             disabled={update.isPending}
+            refusal={isDelisted ? 'Operators delisted this offer. Only an operator can restore it.' : undefined}
             onClick={() => update.mutate({ id: offer.id, input: { status: isActive ? 'paused' : 'active' } })}
           >
-            {isActive ? 'Pause' : 'Resume'}
+            {isActive ? 'Pause' : offer.status === 'paused' ? 'Resume' : 'Put back on sale'}
           </Button>
           <Button kind="primary" type="submit" disabled={!isChanged || update.isPending}>
             Save changes

@@ -4,17 +4,14 @@ import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
-import { compact, count, milliseconds, percent } from '#control-plane/dashboard/data/format.ts'
+import { count } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { priceFile, unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
-import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
-import { Ago, Money, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import type { RowOrder } from '#control-plane/dashboard/ui/row-order.ts'
@@ -25,6 +22,10 @@ import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { Applied } from './bulk-edit.tsx'
 import { applySteps, BulkEdit, backOf } from './bulk-edit.tsx'
 import { EditOffer } from './edit-offer.tsx'
+import type { Edited } from './edited.ts'
+import type { OfferWindow, ShownOfferRow } from './offer-columns.tsx'
+import { ColumnChoice, columnsOf } from './offer-columns.tsx'
+import { TakenOff } from './take-off.tsx'
 import type { Selection } from './use-selection.ts'
 import { useSelection } from './use-selection.ts'
 
@@ -38,8 +39,7 @@ const STATES = [
 const WINDOWS = [
   { value: '24h', label: '24 hours' },
   { value: '7d', label: '7 days' },
-] as const
-type OfferWindow = (typeof WINDOWS)[number]['value']
+] as const satisfies readonly { readonly value: OfferWindow; readonly label: string }[]
 const ORDERS = ['calls', 'net', 'latency'] as const
 /** The order in which a low value is the better one. */
 const LOW_FIRST = 'latency'
@@ -59,10 +59,11 @@ export function OffersPage() {
   )
 }
 
-type OfferList = NonNullable<SellerOffersQuery['offerFigures']>
-type OfferNode = OfferList['edges'][number]['node']
-/** An offer with its figures. */
-export type ShownOfferRow = OfferNode['offer'] & Omit<OfferNode, 'offer'>
+/** An offer as its dialog takes it, with the calls that it has to lose. */
+const editedOf = ({ calls, ...offer }: ShownOfferRow, window: string): Edited => ({
+  ...offer,
+  recent: calls === null ? null : { calls, window },
+})
 
 /** The list with a row for each offer. */
 function rowsOf({ offerFigures: list }: SellerOffersQuery) {
@@ -71,10 +72,19 @@ function rowsOf({ offerFigures: list }: SellerOffersQuery) {
   return { edges, pageInfo: list.pageInfo }
 }
 
+const NO_OFFERS = (
+  <Empty title="No offers here">
+    <p>All you need is a provider key with spare capacity.</p>
+    <Link className="button" data-kind="primary" to="/seller/start">
+      List capacity
+    </Link>
+  </Empty>
+)
+
 function Offers() {
   const search = useSearch({ from: '/seller/offers' })
   const navigate = useNavigate({ from: '/seller/offers' })
-  const { window = '24h', sort, reverse, status, model, after } = search
+  const { window = '24h', sort, reverse, status, model, columns, after } = search
   const variables = { window, sort, isReversed: reverse === 'yes' ? true : undefined, status, model, after }
   const query = useScreen(SellerOffersDocument, variables)
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
@@ -83,11 +93,13 @@ function Offers() {
   const list = query.data === undefined ? null : rowsOf(query.data)
   const shown = (list?.edges ?? []).map(({ node }) => node)
   const selection = useSelection({ shown, readAll: whole.rows })
-  const [applied, setApplied] = useState<Applied>()
   const change = (next: Partial<typeof search>) => {
     // A selection belongs to its list: an offer that the filters no longer show must not be changed.
     if ('status' in next || 'model' in next) selection.clear()
-    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
+    void navigate({
+      search: (now) => ({ ...now, after: undefined, ...next }),
+      replace: !('after' in next) || 'columns' in next,
+    })
   }
   const capLeft = (id: string, before: number | null) =>
     updates?.offerHealth?.find((offer) => offer.id === id)?.capDailyRemainingUsd ?? before
@@ -105,17 +117,25 @@ function Offers() {
       }
     >
       <OfferFilters search={search} window={window} onChange={change} />
-      {applied === undefined ? null : <Changed key={JSON.stringify(applied)} applied={applied} onDone={setApplied} />}
+      <SeveralOffers selection={selection} />
+      <OneOffer edited={edited} window={window} onClose={() => setEdited(undefined)} />
       <Loaded query={query}>
         {() => (
           <Card
             title="Your offers"
             isFlush
-            actions={shown.length === 0 ? undefined : <SelectionActions selection={selection} />}
+            actions={
+              shown.length === 0 ? undefined : (
+                <>
+                  <SelectionActions selection={selection} />
+                  <ColumnChoice chosen={columns} onChoose={(next) => change({ columns: next, after })} />
+                </>
+              )
+            }
           >
             <Table
               label="Offers"
-              columns={[...columnsOf(setEdited, capLeft, window), choiceOf(selection)]}
+              columns={[choiceOf(selection), ...columnsOf({ edit: setEdited, capLeft, window, chosen: columns })]}
               rows={shown}
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}
@@ -125,14 +145,7 @@ function Offers() {
                   sort === undefined ? undefined : { by: sort, isDown: (sort === LOW_FIRST) === (reverse === 'yes') },
                 onOrder: (next) => change(searchOf(next)),
               }}
-              empty={
-                <Empty title="No offers here">
-                  <p>All you need is a provider key with spare capacity.</p>
-                  <Link className="button" data-kind="primary" to="/seller/start">
-                    List capacity
-                  </Link>
-                </Empty>
-              }
+              empty={NO_OFFERS}
               foot={
                 <Pager
                   after={after}
@@ -145,6 +158,16 @@ function Offers() {
           </Card>
         )}
       </Loaded>
+    </Page>
+  )
+}
+
+/** The dialog of the selected offers, and the result of their change. */
+function SeveralOffers({ selection }: { readonly selection: Selection }) {
+  const [applied, setApplied] = useState<Applied>()
+  return (
+    <>
+      {applied === undefined ? null : <Changed key={JSON.stringify(applied)} applied={applied} onDone={setApplied} />}
       {selection.opened === undefined ? null : (
         <BulkEdit
           offers={selection.opened}
@@ -156,8 +179,29 @@ function Offers() {
           onClose={selection.close}
         />
       )}
-      {edited === undefined ? null : <EditOffer offer={edited} onDone={() => setEdited(undefined)} />}
-    </Page>
+    </>
+  )
+}
+
+type OneOfferProps = {
+  readonly edited: ShownOfferRow | undefined
+  readonly window: OfferWindow
+  readonly onClose: () => void
+}
+
+/** The dialog of one offer, and the notice of an offer that left the market. */
+function OneOffer({ edited, window, onClose }: OneOfferProps) {
+  const [removed, setRemoved] = useState<Edited>()
+  const windowName = WINDOWS.find(({ value }) => value === window)?.label ?? ''
+  return (
+    <>
+      {removed === undefined ? null : (
+        <TakenOff key={removed.id} offer={removed} onDone={() => setRemoved(undefined)} />
+      )}
+      {edited === undefined ? null : (
+        <EditOffer offer={editedOf(edited, windowName)} onRemoved={setRemoved} onDone={onClose} />
+      )}
+    </>
   )
 }
 
@@ -272,143 +316,4 @@ function Changed({ applied: { done, failed }, onDone }: ChangedProps) {
       </Button>
     </Notice>
   )
-}
-
-type CapLeft = (id: string, before: number | null) => number | null
-
-const toMicroUsd = (dollars: number) => Math.round(dollars * 1e6)
-
-const pricesOf = (offer: ShownOfferRow) => ({
-  inputPer1m: offer.effectiveInputPer1m,
-  outputPer1m: offer.effectiveOutputPer1m,
-  mediaUnitPrice: offer.effectiveMediaUnitPrice,
-})
-
-/** Calls, earnings and latency of an offer in the window. */
-const figureColumns = (windowName: string): readonly Column<ShownOfferRow>[] => [
-  {
-    label: `Calls ${windowName}`,
-    order: 'calls',
-    isNumber: true,
-    cell: ({ calls }) => (calls === null ? <Unknown /> : compact(calls)),
-    text: ({ calls }) => calls,
-  },
-  {
-    label: `Net ${windowName}`,
-    order: 'net',
-    isNumber: true,
-    cell: ({ netMicro, grossMicro }) => (
-      <>
-        <Money micro={netMicro} />
-        <span className="sub">
-          gross <Money micro={grossMicro} />
-        </span>
-      </>
-    ),
-    text: ({ netMicro }) => netMicro,
-    unit: 'microUsd',
-    file: [
-      { label: `Gross ${windowName}`, text: ({ grossMicro }) => grossMicro, unit: 'microUsd' },
-      { label: `Fee ${windowName}`, text: ({ feeMicro }) => feeMicro, unit: 'microUsd' },
-      { label: `Net ${windowName}`, text: ({ netMicro }) => netMicro, unit: 'microUsd' },
-    ],
-  },
-  {
-    label: `First token ${windowName}`,
-    order: 'latency',
-    isNumber: true,
-    isLowFirst: true,
-    cell: ({ ttftP50Ms, ttftSamples }) => (
-      <>
-        {milliseconds(ttftP50Ms)}
-        {ttftP50Ms === null ? null : <span className="sub">p50 of {compact(ttftSamples ?? 0)}</span>}
-      </>
-    ),
-    text: ({ ttftP50Ms }) => ttftP50Ms,
-    unit: 'ms',
-  },
-]
-
-function columnsOf(
-  edit: (offer: ShownOfferRow) => void,
-  capLeft: CapLeft,
-  window: OfferWindow,
-): readonly Column<ShownOfferRow>[] {
-  return [
-    {
-      label: 'Model',
-      cell: ({ id, model, provider, label }) => (
-        <>
-          <Link to="/seller/offers/$offer" params={{ offer: id }}>
-            {model}
-          </Link>
-          <span className="sub">{label === null ? provider : `${provider} · ${label}`}</span>
-        </>
-      ),
-      text: ({ model }) => model,
-    },
-    {
-      label: 'State',
-      cell: (offer) => (
-        <>
-          <OfferState state={offer} />
-          <span className="sub">{nextStepOf(offer)}</span>
-        </>
-      ),
-      text: ({ status, stoppedBy }) => stoppedBy ?? status,
-    },
-    {
-      label: 'Discount',
-      isNumber: true,
-      cell: ({ discount, updatedAt }) => (
-        <>
-          {percent(discount)}
-          <span className="sub">
-            changed <Ago at={updatedAt} />
-          </span>
-        </>
-      ),
-      text: ({ discount }) => discount,
-      unit: 'percent',
-      file: [
-        { label: 'Discount', text: ({ discount }) => discount, unit: 'percent' },
-        { label: 'Last change', text: ({ updatedAt }) => updatedAt, unit: 'time' },
-      ],
-    },
-    {
-      label: 'Price, in · out',
-      phone: 'lead',
-      isNumber: true,
-      cell: (offer) => unitPriceText(pricesOf(offer), offer.mediaUnit),
-      text: ({ effectiveInputPer1m, effectiveMediaUnitPrice }) => effectiveInputPer1m ?? effectiveMediaUnitPrice,
-      file: priceFile(pricesOf, ({ mediaUnit }) => mediaUnit),
-    },
-    ...figureColumns(window === '24h' ? '24 h' : '7 days'),
-    {
-      label: 'Left today (UTC)',
-      isNumber: true,
-      cell: ({ id, capDailyUsd, capDailyRemainingUsd }) => {
-        const left = capLeft(id, capDailyRemainingUsd)
-        if (capDailyUsd === null || left === null) return <span className="muted">no cap</span>
-        return (
-          <>
-            <Money micro={toMicroUsd(left)} />
-            <span className="sub">
-              of <Money micro={toMicroUsd(capDailyUsd)} />
-            </span>
-          </>
-        )
-      },
-      text: ({ capDailyRemainingUsd }) => capDailyRemainingUsd,
-      unit: 'usd',
-    },
-    {
-      label: 'Change',
-      cell: (offer) => (
-        <Button onClick={() => edit(offer)} aria-label={`Edit the offer of ${offer.model}`}>
-          Edit
-        </Button>
-      ),
-    },
-  ]
 }

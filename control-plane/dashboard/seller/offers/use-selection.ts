@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Edited } from './edit-offer.tsx'
+import type { Edited } from './edited.ts'
 
 type SelectionOf<Row> = {
   /** The rows of the page that is shown. */

@@ -17,6 +17,7 @@ import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.t
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { refusalOf } from './refusal-of.ts'
 import { Withheld } from './withheld.tsx'
 
 const BPS_OF_PERCENT = 100
@@ -55,7 +56,12 @@ function Payouts() {
       title="Payouts"
       about="Payouts in USDC to the addresses of your offers. We pay a balance above the minimum automatically. You can also ask for it at once."
       actions={
-        <Button kind="primary" disabled={request.isPending} onClick={() => request.mutate({})}>
+        <Button
+          kind="primary"
+          disabled={request.isPending || query.data === undefined}
+          refusal={query.data?.payouts ? refusalOf(query.data.payouts) : undefined}
+          onClick={() => request.mutate({})}
+        >
           Pay me now
         </Button>
       }

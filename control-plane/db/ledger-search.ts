@@ -18,7 +18,7 @@ const FOUND_ROW = {
   at: LEDGER_TABLES.ledger_tx.at,
   key: nullable(LEDGER_TABLES.ledger_key.key),
   lines: json<readonly FoundLine[]>(),
-  /** The time of the transaction in Unix microseconds, as digits. Transactions of one millisecond have an order, too. */
+  /** The time of the transaction in Unix microseconds, as digits: many are booked within a millisecond. */
   micros: text(),
 }
 export type FoundTransaction = RowOf<typeof FOUND_ROW>
@@ -36,8 +36,8 @@ export type LedgerSearch = {
 export type LedgerPlace = { readonly micros: string; readonly id: string }
 
 /**
- * Transactions that fit a search, in the order of their booking, newest first, and before a place if one is given. An id
- * tells the time of the admission, so the order of ids is another one. Detached months are among them.
+ * Transactions that fit a search, in the order of their booking, newest first, and before a place if one is given. The
+ * order of ids is another one: an id tells the time of the admission. Detached months are among them.
  */
 export function searchTransactions(
   db: Database,

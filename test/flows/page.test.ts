@@ -248,7 +248,7 @@ describe('the page', () => {
     const state = (name: string) => page.getByRole('row', { name: new RegExp(MODEL) }).getByText(name, { exact: true })
     const leave = dialog(page).getByRole('button', { name: 'Take off the market' })
     await leave.click()
-    // One press takes nothing off: the question names the calls that are lost, and Cancel leads back to the terms.
+    // A press takes nothing off: the question names the calls that are lost, and Cancel leads back to the terms.
     await dialog(page).getByText(/Open calls and jobs finish, and you are paid for them/).waitFor()
     await dialog(page).getByRole('row', { name: 'State on sale off the market' }).waitFor()
     await dialog(page).getByRole('button', { name: 'Cancel' }).click()

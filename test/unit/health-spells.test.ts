@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import type { HealthLine } from '#control-plane/dashboard/seller/health-spells.ts'
+import type { LoggedLine } from '#control-plane/dashboard/seller/health-spells.ts'
 import { foldHealth } from '#control-plane/dashboard/seller/health-spells.ts'
 
 const MINUTE = 60_000
 
 /** A line of the log some minutes after the beginning. */
-const line = (minute: number, actionTaken: string, given: Partial<HealthLine> = {}): HealthLine => ({
+const line = (minute: number, actionTaken: string, given: Partial<LoggedLine> = {}): LoggedLine => ({
   id: `hlt_${minute}_${actionTaken}_${given.offerId ?? 'a'}`,
   timestamp: minute * MINUTE,
   offerId: 'a',

@@ -20,7 +20,7 @@ export type FoldedIncident = FoundIncident & {
 /** Outages of one kind that are closer than this are one incident to a reader. */
 const CLOSE_MS = 12 * 60 * 60 * 1_000
 
-/** Folds outages of one model at one provider, the newest first. An open one stays open, and the last cause is shown. */
+/** Folds outages of one model at one provider, the newest first. An open one stays open. The last cause is shown. */
 export function foldIncidents(incidents: readonly FoundIncident[]): readonly FoldedIncident[] {
   const last = new Map<string, FoldedIncident>()
   const folded: FoldedIncident[] = []

@@ -1,5 +1,5 @@
 /** A line of an offer's health log, as the screens read it. */
-export type HealthLine = {
+export type LoggedLine = {
   readonly id: string
   readonly timestamp: number
   readonly offerId: string
@@ -11,7 +11,7 @@ export type HealthLine = {
   readonly backedOffUntil: number | null
 }
 
-/** One outage of an offer with all its lines, or one other event. */
+/** An outage of an offer with all its lines, or another event. */
 export type HealthSpell = {
   readonly id: string
   readonly offerId: string
@@ -37,10 +37,10 @@ const ENDS: ReadonlySet<string> = new Set(['recovered', 'reset'])
 const CLOSE_MS = 600_000
 
 /** The status of the provider's answer, and its message where it had one. */
-const messageOf = ({ statusCode, errorDetail }: HealthLine) => `${statusCode ?? ''} ${errorDetail}`.trim()
+const messageOf = ({ statusCode, errorDetail }: LoggedLine) => `${statusCode ?? ''} ${errorDetail}`.trim()
 
 /** Folds a health log: a failure, its back-off and the recovery are one row. The newest comes first. */
-export function foldHealth(lines: readonly HealthLine[]): readonly HealthSpell[] {
+export function foldHealth(lines: readonly LoggedLine[]): readonly HealthSpell[] {
   const open = new Map<string, HealthSpell>()
   const spells = new Map<string, HealthSpell>()
   for (const line of [...lines].sort((a, b) => a.timestamp - b.timestamp)) {
@@ -59,7 +59,7 @@ export function foldHealth(lines: readonly HealthLine[]): readonly HealthSpell[]
   return [...spells.values()].sort((a, b) => b.startedAt - a.startedAt)
 }
 
-function begin(line: HealthLine, event: string): HealthSpell {
+function begin(line: LoggedLine, event: string): HealthSpell {
   const { id, offerId, model, timestamp, errorCategory } = line
   return {
     id,
@@ -77,7 +77,7 @@ function begin(line: HealthLine, event: string): HealthSpell {
   }
 }
 
-function failed(known: HealthSpell | undefined, line: HealthLine): HealthSpell {
+function failed(known: HealthSpell | undefined, line: LoggedLine): HealthSpell {
   const spell = known ?? begin(line, 'outage')
   const { timestamp, actionTaken, errorCategory, backedOffUntil } = line
   return {
@@ -91,7 +91,7 @@ function failed(known: HealthSpell | undefined, line: HealthLine): HealthSpell {
   }
 }
 
-const ended = (known: HealthSpell, { timestamp }: HealthLine): HealthSpell => ({
+const ended = (known: HealthSpell, { timestamp }: LoggedLine): HealthSpell => ({
   ...known,
   lastAt: timestamp,
   pausedUntil: null,

@@ -55,7 +55,7 @@ type TableProps<Row> = {
 
 type RowGroup = { readonly key: string; readonly head: ReactNode }
 
-/** A table of rows. When its first or its title cell holds a link or a button, a press anywhere in the row follows that. */
+/** A table of rows. A press anywhere in a row follows the link or the button of its first or its title cell. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
@@ -170,8 +170,8 @@ function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
 const CONTROLS = 'a, button, input, select, textarea, label, summary'
 
 /**
- * Follows the link or button of the first or the title cell, unless the reader pressed another control or selects text. Keys go to
- * the link or button itself.
+ * Follows the link or button of the first or the title cell, unless the reader pressed another control or selects
+ * text. Keys go to the link or button itself.
  */
 function openRow(event: MouseEvent<HTMLTableRowElement>): void {
   const { target, currentTarget, ctrlKey, metaKey, shiftKey } = event

@@ -104,7 +104,7 @@ function columnsOf({ user, own, isLastOwner, ask }: ColumnsProps): readonly Colu
     if (person.kind === 'link') return [end('Revoke link')]
     const refusal = isLastOwner(person.of) ? KEEPS_OWNER : undefined
     const role: RowAction = { label: 'Change role', refusal, onDo: () => ask({ what: 'role', person }) }
-    // Who leaves does so in the settings.
+    // A member leaves in the settings.
     return person.of.id === user ? [role] : [role, { ...end('Remove'), refusal }]
   }
   return [

@@ -2,12 +2,18 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import MiniSearch from 'minisearch'
-import type { DocGroup, DocMenu, DocPage } from '#control-plane/dashboard/market/docs/doc-page.ts'
-import { SEARCH_OPTIONS } from '#control-plane/dashboard/market/docs/doc-page.ts'
+import type {
+  DocGroup,
+  DocMenu,
+  DocNode,
+  DocPage,
+  OperationGroup,
+} from '#control-plane/dashboard/market/docs/doc-page.ts'
+import { REFERENCE, SEARCH_OPTIONS } from '#control-plane/dashboard/market/docs/doc-page.ts'
 import { DescriptionSchema } from './description.ts'
 import type { Tree } from './page-tree.ts'
 import { chaptersOf, htmlOf, nodesOf, readTree, sectionsOf } from './page-tree.ts'
-import { placedOperations, referencePages } from './reference-pages.ts'
+import { operationGroups, referencePages } from './reference-pages.ts'
 
 // Makes the pages of `/docs` from the folder of texts and the description of the doors, with their menu and their
 // search index. Run by the build of the page.
@@ -40,7 +46,7 @@ function linkOf(target: string): string | undefined {
   return texts.includes(file) ? `/docs/${file.replace(/\.md$/, '')}${place}` : undefined
 }
 
-type Written = { readonly path: string; readonly group: string; readonly tree: Tree; readonly method?: string }
+type Written = { readonly path: string; readonly tree: Tree }
 
 async function readTexts(): Promise<readonly Written[]> {
   const sources = [
@@ -51,7 +57,6 @@ async function readTexts(): Promise<readonly Written[]> {
   return Promise.all(
     sources.map(async ([path, file]) => ({
       path,
-      group: 'Docs',
       tree: await readTree(readFileSync(file, 'utf8'), linkOf),
     })),
   )
@@ -59,10 +64,10 @@ async function readTexts(): Promise<readonly Written[]> {
 
 async function readReference(): Promise<readonly Written[]> {
   return Promise.all(
-    referencePages(description).map(async ({ name, markdown, group, method }) => {
+    referencePages(description).map(async ({ name, markdown }) => {
       write(`${name}.md`, markdown)
       const tree = await readTree(markdown, linkOf)
-      return { path: `/docs/${name}`, group, tree, ...(method === undefined ? {} : { method }) }
+      return { path: `/docs/${name}`, tree }
     }),
   )
 }
@@ -92,18 +97,16 @@ function menuOf(index: Tree): readonly DocGroup[] {
 const pages = [...(await readTexts()), ...(await readReference())]
 const [index] = pages
 if (index === undefined) throw new Error('there is no first page')
-const placed = placedOperations(description)
-const operations = description.tags.map(({ name }) => ({
-  title: name,
-  links: placed
-    .filter(({ operation }) => operation.tags[0] === name)
-    .map(({ method, operation }) => ({
-      to: `/docs/reference/${operation.operationId}`,
-      label: operation.summary,
-      method,
-    })),
+const listed = pages.find(({ path }) => path === REFERENCE)
+const groups: readonly OperationGroup[] = operationGroups(description).map((group) => ({
+  ...group,
+  id: chaptersOf(listed?.tree ?? index.tree).find(({ title }) => title === group.title)?.id ?? '',
 }))
-const menu: DocMenu = { texts: menuOf(index.tree), operations }
+/** Operations at a path that is not their usual one. A search finds the usual one. */
+const otherPlaces = new Set(
+  groups.flatMap(({ operations }) => operations.flatMap(({ places }) => places.slice(1).map(({ to }) => to))),
+)
+const menu: DocMenu = { texts: menuOf(index.tree), operations: groups }
 write('menu.json', JSON.stringify(menu))
 
 writePages()
@@ -116,18 +119,25 @@ function writePages(): void {
     const name = path === '/docs' ? 'index' : path.slice('/docs/'.length)
     const page: DocPage = {
       title: tree.title,
-      body: nodesOf(tree),
-      chapters: chaptersOf(tree),
+      body: path === REFERENCE ? beforeGroups(nodesOf(tree)) : nodesOf(tree),
+      // The chapters of the first page are the menu.
+      chapters: path === '/docs' ? [] : chaptersOf(tree),
       source: path === '/docs' ? '/docs/README.md' : `${path}.md`,
     }
     write(`${name}.json`, JSON.stringify(page))
     write(`${name}.html`, htmlOf(tree))
-    if (path.startsWith('/docs/reference/schemas/')) continue
+    if (path.startsWith(`${REFERENCE}/schemas/`) || otherPlaces.has(path)) continue
     for (const { id, title, text } of searchedOf(path, tree)) {
       index.add({ id, title, page: tree.title, text, excerpt: excerptOf(text) })
     }
   }
   write('search.json', JSON.stringify(index))
+}
+
+/** The body of the reference up to its first group. The page draws the groups from the menu, and filters them. */
+function beforeGroups(nodes: readonly DocNode[]): readonly DocNode[] {
+  const at = nodes.findIndex((node) => typeof node !== 'string' && node[1]['id'] === groups[0]?.id)
+  return at < 0 ? nodes : nodes.slice(0, at)
 }
 
 /** The beginning of a text, which ends with a whole word. */
@@ -141,11 +151,12 @@ type Searched = { readonly id: string; readonly title: string; readonly text: st
 /** Parts of a page that a search finds: an operation as a whole, a text by its sections. */
 function searchedOf(path: string, tree: Tree): readonly Searched[] {
   const sections = sectionsOf(tree)
-  if (path.startsWith('/docs/reference/')) {
+  if (path.startsWith(`${REFERENCE}/`)) {
     const text = sections.flatMap((section) => (ALIKE.has(section.id) ? [] : section.text)).join(' ')
     return [{ id: path, title: tree.title, text }]
   }
+  const groupIds = new Set(path === REFERENCE ? groups.map(({ id }) => id) : [])
   return sections
-    .filter(({ id, text }) => id === '' || text !== '')
+    .filter(({ id, text }) => !groupIds.has(id) && (id === '' || text !== ''))
     .map(({ id, title, text }) => ({ id: id === '' ? path : `${path}#${id}`, title, text }))
 }

@@ -46,7 +46,7 @@ export function nodesOf({ root }: Tree): readonly DocNode[] {
   return root.children.flatMap(nodeOf)
 }
 
-/** Sections of a text: what stands before the first chapter has the title of the page. */
+/** Sections of a text, without folded examples. The part before the first chapter has the title of the page. */
 export function sectionsOf({
   title,
   root,
@@ -55,7 +55,7 @@ export function sectionsOf({
   for (const node of root.children) {
     if (node.type === 'element' && ['h2', 'h3'].includes(node.tagName)) {
       sections.push({ id: String(node.properties['id'] ?? ''), title: textOf(node), parts: [] })
-    } else sections.at(-1)?.parts.push(textOf(node))
+    } else if (!isElement(node, 'details')) sections.at(-1)?.parts.push(textOf(node))
   }
   return sections.map(({ id, title: name, parts }) => ({
     id,
@@ -84,8 +84,10 @@ function prepared<Node extends RootContent | ElementContent>(node: Node, linkOf:
   switch (node.tagName) {
     case 'a':
       return linked(element, linkOf)
-    case 'pre':
-      return around('code', { ...element, properties: { tabIndex: 0 } }, languageOf(element))
+    case 'pre': {
+      const block = around('code', { ...element, properties: { tabIndex: 0 } }, languageOf(element))
+      return isFolded(element) ? folded(block) : block
+    }
     case 'table':
       return around('wide', element)
     case 'tr':
@@ -106,6 +108,21 @@ function named(row: Element): Element {
 function around(name: string, element: Element, language?: string): Element {
   const properties = name === 'wide' ? { tabIndex: 0 } : language === undefined ? {} : { dataLanguage: language }
   return { type: 'element', tagName: 'div', properties: { className: [name], ...properties }, children: [element] }
+}
+
+/** True for a block of code with the word "folded" after its language, such as a long example. */
+function isFolded({ children: [code] }: Element): boolean {
+  return code?.type === 'element' && code.data?.meta === 'folded'
+}
+
+function folded(block: Element): Element {
+  const summary: Element = {
+    type: 'element',
+    tagName: 'summary',
+    properties: {},
+    children: [{ type: 'text', value: 'Example' }],
+  }
+  return { type: 'element', tagName: 'details', properties: { className: ['folded'] }, children: [summary, block] }
 }
 
 function languageOf({ children: [code] }: Element): string | undefined {

@@ -1,3 +1,5 @@
+import type { DocOperation, DocPlace, OperationGroup } from '#control-plane/dashboard/market/docs/doc-page.ts'
+import { REFERENCE } from '#control-plane/dashboard/market/docs/doc-page.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { DescribedOperation, Description, PlacedOperation, Schema } from './description.ts'
 import { codeOf, consoleOf, exampleOf, fenced } from './example-call.ts'
@@ -8,8 +10,6 @@ export type ReferencePage = {
   /** The path below `/docs/`. */
   readonly name: string
   readonly markdown: string
-  readonly group: string
-  readonly method?: string
 }
 
 /** All operations of the description, in the order of its chapters. */
@@ -20,37 +20,54 @@ export function placedOperations({ paths, tags }: Description): readonly PlacedO
   return tags.flatMap(({ name }) => all.filter(({ operation }) => operation.tags[0] === name))
 }
 
+/** Ends of a summary that name another path of the same operation. */
+const OTHER_PATH = /(?:, with a minimum discount| \(second path\))$/
+
+/**
+ * The operations by chapter, each once. Paths that do the same, such as those with a minimum discount in them, are
+ * places of one operation.
+ */
+export function operationGroups(description: Description): readonly Omit<OperationGroup, 'id'>[] {
+  const all = placedOperations(description)
+  return description.tags.map(({ name, description: about }) => {
+    const operations = new Map<string, DocOperation>()
+    for (const { method, path, operation } of all.filter((placed) => placed.operation.tags[0] === name)) {
+      const label = operation.summary.replace(OTHER_PATH, '')
+      const place = { to: `${REFERENCE}/${operation.operationId}`, method, path }
+      operations.set(label, { label, places: [...(operations.get(label)?.places ?? []), place] })
+    }
+    return { title: name, about, operations: [...operations.values()] }
+  })
+}
+
 /** A page for each operation and each named schema, and the page that lists them. */
 export function referencePages(description: Description): readonly ReferencePage[] {
   const operations = placedOperations(description)
   return [
-    { name: 'reference', group: 'Reference', markdown: listOf(description, operations) },
+    { name: 'reference', markdown: listOf(description) },
     ...operations.map((placed) => ({
       name: `reference/${placed.operation.operationId}`,
-      group: placed.operation.tags[0] ?? '',
-      method: placed.method,
       markdown: operationPage(placed, description),
     })),
     ...Object.entries(description.components.schemas).map(([name, schema]) => ({
       name: `reference/schemas/${name}`,
-      group: 'Schemas',
       markdown: schemaPage(name, schema),
     })),
   ]
 }
 
-function listOf({ info, tags, components }: Description, operations: readonly PlacedOperation[]): string {
+function listOf(description: Description): string {
+  const { info, components } = description
   const ways = Object.entries(components.securitySchemes).map(
-    ([name, { description }]) => `- \`${name}\`: ${description}`,
+    ([name, { description: about }]) => `- \`${name}\`: ${about}`,
   )
-  const chapters = tags.map(({ name, description }) => {
-    const lines = operations
-      .filter(({ operation }) => operation.tags[0] === name)
-      .map(
-        ({ method, path, operation }) =>
-          `- [${operation.summary}](/docs/reference/${operation.operationId}) \`${method.toUpperCase()} ${path}\``,
-      )
-    return `## ${name}\n\n${description}\n\n${lines.join('\n')}`
+  const chapters = operationGroups(description).map(({ title, about, operations }) => {
+    const lines = operations.map(({ label, places: [first, ...others] }) => {
+      const also = others.map((place) => `[${codeOfPlace(place)}](${place.to})`)
+      const usual = first === undefined ? '' : `[${label}](${first.to}) ${codeOfPlace(first)}`
+      return `- ${usual}${also.length === 0 ? '' : `, also ${also.join(', ')}`}`
+    })
+    return `## ${title}\n\n${about}\n\n${lines.join('\n')}`
   })
   return `# API reference
 
@@ -67,6 +84,20 @@ ${chapters.join('\n\n')}
 `
 }
 
+function codeOfPlace({ method, path }: DocPlace): string {
+  return `\`${method.toUpperCase()} ${path}\``
+}
+
+/** The other paths of the same operation, as a line. Empty when it has none. */
+function otherPlaces(operationId: string, description: Description): string {
+  const here = `${REFERENCE}/${operationId}`
+  const places = operationGroups(description)
+    .flatMap(({ operations }) => operations.map((operation) => operation.places))
+    .find((all) => all.some(({ to }) => to === here))
+  const others = (places ?? []).filter(({ to }) => to !== here).map((place) => `[${codeOfPlace(place)}](${place.to})`)
+  return others.length === 0 ? '' : `Also at ${others.join(', ')}.`
+}
+
 function operationPage(placed: PlacedOperation, description: Description): string {
   const { method, path, operation } = placed
   const call = exampleOf(placed)
@@ -74,6 +105,7 @@ function operationPage(placed: PlacedOperation, description: Description): strin
   const parts = [
     `# ${operation.summary}`,
     fenced('http', `${method.toUpperCase()} ${path}`),
+    otherPlaces(operation.operationId, description),
     operation.description,
     whoCalls(operation),
     `## Example\n\n${codeOf(call)}`,

@@ -30,7 +30,11 @@ const DOCS_FRESH_MS = 5 * 60_000
 const docs = {
   staleTime: DOCS_FRESH_MS,
   validateSearch: (search: Record<string, unknown>) =>
-    defined({ search: textOf(search, 'search'), lang: oneOf(search, 'lang', DOC_LANGUAGES) }),
+    defined({
+      search: textOf(search, 'search'),
+      filter: textOf(search, 'filter'),
+      lang: oneOf(search, 'lang', DOC_LANGUAGES),
+    }),
   component: lazyScreen(() => import('./market/docs/page.tsx'), 'DocsPage'),
 }
 

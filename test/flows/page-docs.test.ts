@@ -79,6 +79,35 @@ it('shows an operation in a chosen language, and runs its call', async () => {
   await context.close()
 })
 
+it('lists each operation once, and filters the list', async () => {
+  const { context, page, complaints } = await openPerson(browser, { url: site })
+  await page.goto(`${site}/docs/reference`)
+  const links = page.locator('a[href="/docs/reference/buyerKeyCreate"]')
+  await links.waitFor()
+  await page.getByLabel('Filter operations').fill('delete webhooks')
+  await page.waitForURL(/filter=delete/)
+  await page.getByText('1 operation', { exact: true }).waitFor()
+  await page.getByRole('list', { name: 'Webhooks' }).getByRole('link', { name: 'Delete a webhook' }).click()
+  await heading(page, 'Delete a webhook').waitFor()
+  expect(new URL(page.url()).search).toBe('')
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('finds an error by its code, with a folded example', async () => {
+  const { context, page, complaints } = await openPerson(browser, { url: site })
+  await page.goto(`${site}/docs?search=unknown_model`)
+  await page.getByRole('list', { name: 'Results' }).getByRole('link').first().click()
+  await page.waitForURL(/\/docs\/errors#unknown_model$/)
+  const example = page.locator('#unknown_model ~ details').first()
+  const body = example.getByText('"code"')
+  expect(await body.isVisible()).toBe(false)
+  await example.getByText('Example').click()
+  await body.waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 it('can be read without a script, and as Markdown', async () => {
   expect(await read('/docs/buy')).toMatch(/<article class="docs-text"><h1>[^<]+<\/h1>[\s\S]*<h2 id="webhooks">/)
   expect(await read('/docs/buy')).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)

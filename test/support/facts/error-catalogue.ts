@@ -15,30 +15,47 @@ const HEAD = `# Error catalogue
 Every error has a code, a message and a request id. Write programs against \`code\`. The envelope depends on the path:
 
 - On \`/v1\`: \`{"error":{"type","code","message","param","request_id",…},"request_id"}\`.
-- Under \`/compat\`: \`{"type":"error","error":{"type","message","code",…},"request_id"}\`, with the status and type of the
-  fourth column.
+- Under \`/compat\`: \`{"type":"error","error":{"type","message","code",…},"request_id"}\`. The table below has the types.
 - On \`/v1/seller\`: \`{"error":{"code","message","detail"?},"request_id"}\`.
 
-"Again" says whether the same request can succeed later: "yes" means after \`Retry-After\`, or after a moment without one.
-Errors that a retry cannot fix carry \`x-should-retry: false\` where clients would try again. An error costs nothing.
+Each code below has its status, its meaning and what to do. "Retry" says whether the same request can succeed later: "yes"
+means after \`Retry-After\`, or after a moment without one. Errors that a retry cannot fix carry \`x-should-retry: false\`
+where clients would try again. An error costs nothing.
 `
 
 const Compat = z.object({ error: z.object({ type: z.string() }) })
 
-/** Writes the page: a section for each type, and every error with its advice and an example body. */
+/** Writes the page: a chapter for each type, and every error with its meaning, its advice and an example body. */
 export function errorCatalogue(): string {
   const codes = Object.keys(ERRORS).filter(isCode)
   const types = [...new Set(codes.map((code) => ERRORS[code].type))]
+  const compat = compatTypes(codes)
+  const rows = [...compat].map(([status, type]) => `| ${status} | \`${type}\` |`).join('\n')
   const sections = types.map((type) => {
     const own = codes.filter((code) => ERRORS[code].type === type)
-    const rows = own.map(rowOf).join('\n')
-    const examples = own.map((code) => exampleOf(code)).join('\n')
-    return (
-      `## \`${type}\`\n\n| Code | Status | When | /compat | What to do | Again |\n| --- | --- | --- | --- | --- | --- |\n` +
-      `${rows}\n\n\`\`\`json\n${examples}\n\`\`\`\n`
-    )
+    return `## \`${type}\`\n\n${own.map((code) => sectionOf(code, compat)).join('\n\n')}\n`
   })
-  return `${HEAD}\n${sections.join('\n')}`
+  return `${HEAD}\n| Status | \`type\` under /compat |\n| --- | --- |\n${rows}\n\n${sections.join('\n')}`
+}
+
+/** The type under /compat that most errors of a status have, by status. */
+function compatTypes(codes: readonly ErrorCode[]): ReadonlyMap<number, string> {
+  const types = new Map<number, string[]>()
+  for (const code of codes) {
+    const { status, type } = compatOf(code)
+    types.set(status, [...(types.get(status) ?? []), type])
+  }
+  const timesIn = (all: readonly string[], type: string) => all.filter((one) => one === type).length
+  return new Map(
+    [...types]
+      .sort(([a], [b]) => a - b)
+      .map(([status, all]) => [status, [...all].sort((a, b) => timesIn(all, b) - timesIn(all, a))[0] ?? '']),
+  )
+}
+
+function compatOf(code: ErrorCode): { readonly status: number; readonly type: string } {
+  const { status, body } = messagesEnvelope(sampleOf(code), sampleId())
+  return { status, type: Compat.parse(JSON.parse(body)).error.type }
 }
 
 function isCode(name: string): name is ErrorCode {
@@ -56,16 +73,22 @@ function sampleOf(code: ErrorCode): AppError {
   return new AppError(code, { ...(param === undefined ? {} : { param }), ...(detail === undefined ? {} : { detail }) })
 }
 
-function rowOf(code: ErrorCode): string {
+function sectionOf(code: ErrorCode, compat: ReadonlyMap<number, string>): string {
   const { status, message } = ERRORS[code]
   const { todo, retry } = adviceOf(code)
-  const compat = messagesEnvelope(sampleOf(code), sampleId())
-  const { type } = Compat.parse(JSON.parse(compat.body)).error
-  return `| \`${code}\` | ${status} | ${message} | ${compat.status} \`${type}\` | ${todo} | ${retry} |`
-}
+  const { status: compatStatus, type } = compatOf(code)
+  const isUsual = compatStatus === status && compat.get(status) === type
+  const exception = isUsual ? '' : ` **Under /compat:** ${compatStatus} \`${type}\`.`
+  const example = JSON.stringify(JSON.parse(openAiEnvelope(sampleOf(code), sampleId()).body), null, 2)
+  return `### \`${code}\`
 
-function exampleOf(code: ErrorCode): string {
-  return openAiEnvelope(sampleOf(code), sampleId()).body
+**${status}** ${message}
+
+**What to do:** ${todo} **Retry:** ${retry}.${exception}
+
+\`\`\`json folded
+${example}
+\`\`\``
 }
 
 function sampleId() {

@@ -32,7 +32,7 @@ export function DocAnchor({ to, children, isHere = false }: DocLinkProps) {
 
 const EXACT = { exact: true, includeSearch: false, includeHash: true }
 
-/** The language of the examples goes with the reader, the search does not. */
+/** The language of the examples goes with the reader, a search and a filter do not. */
 function keptSearch({ lang }: { readonly lang?: DocLanguage | undefined }) {
-  return { lang, search: undefined }
+  return { lang, search: undefined, filter: undefined }
 }

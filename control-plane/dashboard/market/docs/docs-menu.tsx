@@ -2,8 +2,7 @@ import { useState } from 'react'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { DocAnchor } from './doc-link.tsx'
 import type { DocGroup, DocMenu } from './doc-page.ts'
-
-const REFERENCE = '/docs/reference'
+import { REFERENCE } from './doc-page.ts'
 
 /** The menu of the documentation. On a phone it is behind a button. */
 export function DocsMenu({ menu, path }: { readonly menu: DocMenu; readonly path: string }) {
@@ -21,23 +20,34 @@ export function DocsMenu({ menu, path }: { readonly menu: DocMenu; readonly path
             <Links group={group} path={path} />
           </section>
         ))}
-        {path.startsWith(REFERENCE) ? <Operations menu={menu} path={path} /> : null}
+        <Siblings menu={menu} path={path} />
       </div>
     </nav>
   )
 }
 
-/** Groups of operations: the one of this page is open. */
-function Operations({ menu, path }: { readonly menu: DocMenu; readonly path: string }) {
+/** The other operations of the group of this page. The reference has all groups. */
+function Siblings({ menu, path }: { readonly menu: DocMenu; readonly path: string }) {
+  const group = menu.operations.find(({ operations }) =>
+    operations.some(({ places }) => places.some(({ to }) => to === path)),
+  )
+  if (group === undefined) return null
   return (
     <section>
-      <h2>Operations</h2>
-      {menu.operations.map((group) => (
-        <details key={group.title} open={group.links.some(({ to }) => to === path)}>
-          <summary>{group.title}</summary>
-          <Links group={group} path={path} />
-        </details>
-      ))}
+      <h2>{group.title}</h2>
+      <ul>
+        {group.operations.map(({ label, places }) => (
+          <li key={label}>
+            <DocAnchor to={places[0]?.to ?? REFERENCE} isHere={places.some(({ to }) => to === path)}>
+              {label}
+              <span className="verb">{places[0]?.method}</span>
+            </DocAnchor>
+          </li>
+        ))}
+        <li>
+          <DocAnchor to={REFERENCE}>All operations</DocAnchor>
+        </li>
+      </ul>
     </section>
   )
 }
@@ -45,11 +55,10 @@ function Operations({ menu, path }: { readonly menu: DocMenu; readonly path: str
 function Links({ group, path }: { readonly group: DocGroup; readonly path: string }) {
   return (
     <ul>
-      {group.links.map(({ to, label, method }) => (
+      {group.links.map(({ to, label }) => (
         <li key={to}>
           <DocAnchor to={to} isHere={to === path}>
             {label}
-            {method === undefined ? null : <span className="verb">{method}</span>}
           </DocAnchor>
         </li>
       ))}

@@ -6,8 +6,10 @@ import { useTitle } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import { DocBody } from './doc-body.tsx'
 import { DocAnchor } from './doc-link.tsx'
-import type { DocMenu, DocPage } from './doc-page.ts'
+import type { DocLink, DocMenu, DocPage } from './doc-page.ts'
+import { REFERENCE } from './doc-page.ts'
 import { DocsMenu } from './docs-menu.tsx'
+import { OperationList } from './operation-list.tsx'
 
 /** A page of the documentation with its menu, or what a search found. */
 export function DocsPage() {
@@ -42,14 +44,22 @@ export function DocsPage() {
 type TextProps = { readonly page: DocPage; readonly path: string; readonly menu: DocMenu }
 
 function Text({ page, path, menu }: TextProps) {
-  const all = [...menu.texts, ...menu.operations].flatMap(({ links }) => links)
-  const at = all.findIndex(({ to }) => to === path)
+  const all: readonly (DocLink & { readonly others?: readonly string[] })[] = [
+    ...menu.texts.flatMap(({ links }) => links),
+    ...menu.operations.flatMap(({ operations }) =>
+      operations.flatMap(({ label, places: [first, ...others] }) =>
+        first === undefined ? [] : [{ to: first.to, label, others: others.map(({ to }) => to) }],
+      ),
+    ),
+  ]
+  const at = all.findIndex(({ to, others }) => to === path || others?.includes(path))
   const before = at > 0 ? all[at - 1] : undefined
   const after = at < 0 ? undefined : all[at + 1]
   return (
     <>
       <h1>{page.title}</h1>
       <DocBody nodes={page.body} />
+      {path === REFERENCE ? <OperationList groups={menu.operations} /> : null}
       <footer className="docs-foot">
         {before === undefined ? <span /> : <DocAnchor to={before.to}>← {before.label}</DocAnchor>}
         {after === undefined ? <span /> : <DocAnchor to={after.to}>{after.label} →</DocAnchor>}
@@ -115,7 +125,9 @@ function useOldAnchors(menu: DocMenu | undefined, path: string | undefined): voi
   useEffect(() => {
     if (path !== '/docs' || menu === undefined) return
     const name = location.hash.slice(1)
-    const isOperation = menu.operations.some(({ links }) => links.some(({ to }) => to === `/docs/reference/${name}`))
+    const isOperation = menu.operations.some(({ operations }) =>
+      operations.some(({ places }) => places.some(({ to }) => to === `${REFERENCE}/${name}`)),
+    )
     if (isOperation) void navigate({ to: '/docs/$', params: { _splat: `reference/${name}` }, replace: true })
   }, [navigate, menu, path])
 }

@@ -28,6 +28,16 @@ export function uptimeCells(points: readonly UptimePoint[], now: number, zone: Z
   })
 }
 
+/**
+ * The number of days that a record has, today included: those since the first point, and all of them for a market that
+ * is older than the record.
+ */
+export function daysOfRecord(points: readonly UptimePoint[], now: number, most: number, isOlder: boolean): number {
+  const first = points.reduce((least, { bucket }) => Math.min(least, bucket), now)
+  const sinceFirst = Math.floor(now / DAY_MS) - Math.floor(first / DAY_MS) + 1
+  return isOlder ? most : Math.min(most, sinceFirst)
+}
+
 /** The cells of the last days, of which the last is today in UTC. The points are those of days. */
 export function uptimeDays(points: readonly UptimePoint[], now: number, days: number): readonly UptimeCell[] {
   const ofDay = new Map(points.map((point) => [point.bucket, point]))

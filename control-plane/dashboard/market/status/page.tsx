@@ -1,12 +1,13 @@
+import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
 import type { UptimeCell, UptimePoint } from '#control-plane/dashboard/charts/uptime-cells.ts'
-import { uptimeCells, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import { daysOfRecord, uptimeCells, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents/public-status.ts'
 import type { PublicStatusDaysQuery } from '#control-plane/dashboard/data/documents/public-status-days.ts'
 import { PublicStatusDaysDocument } from '#control-plane/dashboard/data/documents/public-status-days.ts'
-import { compact, count, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, count, day, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -22,6 +23,8 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const HOURS = 24
 const DAYS = 90
+/** Days before the record in which calls are looked for. */
+const DAYS_BEFORE = 900
 /** Below this share of answered calls the market is not well, if there are so many calls. */
 const WELL_PCT = 95
 const ENOUGH_CALLS = 20
@@ -45,7 +48,7 @@ export function StatusPage() {
   const query = useScreen(PublicStatusDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicStatusDocument, {})
   return (
-    <Page title="Status" about="Measured on real calls. Bars and shares need at least five calls.">
+    <Page title="Status" about="We measure the calls of buyers, not test calls. A share needs at least 5 calls.">
       <Loaded query={query} waiting={<Waiting />}>
         {(data) => (
           <>
@@ -138,72 +141,90 @@ type DayRow = Share & { readonly name: string; readonly cells: readonly UptimeCe
 type Sum = { readonly uptimePct: number | null; readonly uptimeBase: number }
 
 /** A bar for each day, and the share of all calls of these days, which the market sums. */
-function dayRow(name: string, sum: Sum | undefined, points: readonly UptimePoint[], now: number): DayRow {
+function dayRow(name: string, sum: Sum | undefined, cells: readonly UptimeCell[]): DayRow {
   const { uptimePct = null, uptimeBase = 0 } = sum ?? {}
-  return { name, cells: uptimeDays(points, now, DAYS), share: uptimePct, base: uptimeBase }
+  return { name, cells, share: uptimePct, base: uptimeBase }
 }
 
-const DAY_COLUMNS: readonly Column<DayRow>[] = [
-  {
-    label: 'Part',
-    cell: ({ name }) => (
-      <span className="named">
-        <Monogram name={name} />
-        <span className="nowrap">{name}</span>
-      </span>
-    ),
-    text: ({ name }) => name,
-  },
-  { label: `Last ${DAYS} days`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} />, phone: 'bare' },
-  { ...shareColumn('Uptime'), phone: 'lead' },
-]
+function dayColumns(period: string): readonly Column<DayRow>[] {
+  return [
+    {
+      label: 'Part',
+      cell: ({ name }) => (
+        <span className="named">
+          <Monogram name={name} />
+          <span className="nowrap">{name}</span>
+        </span>
+      ),
+      text: ({ name }) => name,
+    },
+    { label: period, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} />, phone: 'bare' },
+    { ...shareColumn('Uptime'), phone: 'lead' },
+  ]
+}
 
-/** The long record: the market as a whole, and each provider. */
+const ABOUT_DAYS =
+  'One bar per UTC day. Market: share of calls answered. Providers: share of attempts answered, minus back-off time.'
+
+/** The long record: the market as a whole, and each provider. A new market begins with the day of its first call. */
 function Days() {
-  const variables = { days: daysAgo(DAYS - 1) }
+  const variables = { days: daysAgo(DAYS - 1), before: daysAgo(DAYS - 1 + DAYS_BEFORE) }
   const query = useScreen(PublicStatusDaysDocument, variables, { everyMs: REFRESH_MS })
   const now = useNow(60_000)
   return (
     <Loaded query={query}>
-      {(data) => (
-        <Card
-          title={`Last ${DAYS} days`}
-          about="One bar per UTC day. Market: share of calls answered. Providers: share of attempts answered, minus back-off time."
-          isFlush
-        >
-          {data.allDays === null || data.allPeriod === null ? (
-            <NotSummed />
-          ) : (
-            <Table
-              label="Days"
-              columns={DAY_COLUMNS}
-              rows={dayRows(data, now)}
-              isRanked
-              keyOf={({ name }) => name}
-              curl={curlOf(PublicStatusDaysDocument, variables)}
-              empty={null}
-            />
-          )}
-        </Card>
-      )}
+      {(data) => {
+        const points = data.allDays ?? []
+        const isOlder = (data.callsBefore?.[0]?.calls ?? 0) > 0
+        const days = daysOfRecord(points, now, DAYS, isOlder)
+        const period = days === 1 ? 'Today' : `Last ${days} days`
+        const first = day(now - (days - 1) * DAY_MS, 'utc')
+        return (
+          <Card
+            title={period}
+            about={
+              days === DAYS || points.length === 0 ? ABOUT_DAYS : `Since the first call on ${first}. ${ABOUT_DAYS}`
+            }
+            isFlush
+          >
+            {data.allDays === null || data.allPeriod === null ? (
+              <NotSummed />
+            ) : (
+              <Table
+                label="Days"
+                columns={dayColumns(period)}
+                rows={dayRows(data, now, days)}
+                isRanked
+                keyOf={({ name }) => name}
+                curl={curlOf(PublicStatusDaysDocument, variables)}
+                empty={null}
+              />
+            )}
+          </Card>
+        )
+      }}
     </Loaded>
   )
 }
 
 /** The market first, then its providers by name. */
-function dayRows({ allDays, allPeriod, providerDays, providerPeriods }: PublicStatusDaysQuery, now: number): DayRow[] {
+function dayRows(data: PublicStatusDaysQuery, now: number, days: number): DayRow[] {
+  const { allDays, allPeriod, providerDays, providerPeriods } = data
   const points = providerDays ?? []
   const names = [...new Set(points.map(({ name }) => name ?? ''))]
     .filter((name) => name !== '')
     .sort((a, b) => (a < b ? -1 : 1))
   return [
-    dayRow('Whole market', allPeriod?.[0], allDays ?? [], now),
+    dayRow('Whole market', allPeriod?.[0], uptimeDays(allDays ?? [], now, days)),
     ...names.map((name) =>
       dayRow(
         name,
         providerPeriods?.find((sum) => sum.name === name),
-        points.filter((point) => point.name === name),
-        now,
+        uptimeDays(
+          points.filter((point) => point.name === name),
+          now,
+          days,
+        ),
       ),
     ),
   ]
@@ -292,7 +313,7 @@ function Uptime({
             <NotSummed />
           ) : (
             <Empty title="No calls in the last day">
-              <p>Uptime is measured on real calls alone.</p>
+              <p>We measure uptime from the calls of buyers.</p>
             </Empty>
           )
         }

@@ -174,6 +174,14 @@ describe('an invite link', () => {
     const asked: string[] = []
     guest.page.on('request', (request) => asked.push(request.url(), request.headers()['referer'] ?? ''))
     await guest.page.goto(url)
+    await link(guest.page, 'Sign in or create an account').waitFor()
+    // A reload keeps the invitation. The address without a link has none.
+    await guest.page.reload()
+    await link(guest.page, 'Sign in or create an account').waitFor()
+    await guest.page.goto(`${site}/fees`)
+    await guest.page.goto(`${site}/join`)
+    await guest.page.getByText('This address has no invitation').waitFor()
+    await guest.page.goto(url)
     await link(guest.page, 'Sign in or create an account').click()
     await button(guest.page, 'Create an account').click()
     await heading(guest.page, 'Join an organisation').waitFor()

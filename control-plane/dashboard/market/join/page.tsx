@@ -17,8 +17,11 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice, Loaded, Notice, SkeletonScreen } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
-/** The secret of the link that this tab opened. It waits here while the reader signs in. */
+/** Keeps the secret of an invite link in this tab while the reader signs in. */
 const KEPT = 'mkt_join'
+/** The member of the history entry that holds the secret, so that a reload of this screen keeps it. */
+const ENTRY = 'invite'
+const SIGN_IN = '/sign-in'
 
 /** The screen that an invite link opens. */
 export function JoinPage() {
@@ -26,34 +29,78 @@ export function JoinPage() {
   const viewer = useViewer()
   return (
     <Page title="Join an organisation" about="An organisation shares workspaces, keys and credit among its members.">
-      {secret === undefined ? (
-        <Card title="No invite link">
-          <p>Open the whole link that you received. The part behind # belongs to the link.</p>
-        </Card>
-      ) : null}
+      {secret === undefined ? <NoLink /> : null}
       {secret !== undefined && !viewer.isKnown ? <Waiting failure={viewer.failure} again={viewer.again} /> : null}
       {secret !== undefined && viewer.isKnown ? <Invited secret={secret} kind={viewer.kind} /> : null}
     </Page>
   )
 }
 
-/** Takes the secret out of the address, so that it stays in no history and goes to no server. */
+function NoLink() {
+  return (
+    <Card
+      title="This address has no invitation"
+      about="An invitation is a link with a secret behind the #. The secret is missing here."
+    >
+      <div className="form">
+        <p>
+          <strong>You received a link.</strong> Open it again, and copy all of it: the part behind # belongs to the
+          link.
+        </p>
+        <p>
+          <strong>You have no link.</strong> Ask an owner or admin of the organisation. On their organisation’s page,{' '}
+          <strong>Invite by link</strong> creates a link for you.
+        </p>
+        <div className="actions">
+          <Link to="/buyer/organizations" search={{}} className="button">
+            Open your organisations
+          </Link>
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+/**
+ * The secret of the link that this tab opened, taken out of the address, so that it goes to no server. It belongs to
+ * this entry of the history: who opens the screen again without a link has no invitation.
+ */
 function useInviteSecret(): string | undefined {
-  const [secret, setSecret] = useState(() => sessionStorage.getItem(KEPT) ?? undefined)
+  const [secret, setSecret] = useState(() => sessionStorage.getItem(KEPT) ?? secretOfEntry())
   useEffect(() => {
-    const take = () => {
-      const given = location.hash.slice(1)
-      if (given === '') return
-      sessionStorage.setItem(KEPT, given)
-      history.replaceState(history.state, '', location.pathname)
+    const keep = (given: string) => {
+      history.replaceState({ ...history.state, [ENTRY]: given }, '', location.pathname)
       setSecret(given)
     }
+    const take = () => {
+      const given = location.hash.slice(1)
+      if (given !== '') keep(given)
+    }
+    const waiting = sessionStorage.getItem(KEPT)
+    sessionStorage.removeItem(KEPT)
+    if (waiting !== null && location.hash === '') keep(waiting)
     take()
     // A link that is pasted over this screen's own address loads nothing anew.
     addEventListener('hashchange', take)
     return () => removeEventListener('hashchange', take)
   }, [])
+  useEffect(
+    () => () => {
+      if (secret !== undefined && location.pathname === SIGN_IN) keepForReturn(secret)
+    },
+    [secret],
+  )
   return secret
+}
+
+/** Keeps the secret until this tab opens the screen again: after a sign-in, or when the page is loaded anew. */
+function keepForReturn(secret: string): void {
+  sessionStorage.setItem(KEPT, secret)
+}
+
+function secretOfEntry(): string | undefined {
+  const given: unknown = history.state?.[ENTRY]
+  return typeof given === 'string' ? given : undefined
 }
 
 function Waiting({ failure, again }: { readonly failure: Error | null; readonly again: () => void }) {
@@ -83,7 +130,13 @@ function Invited({ secret, kind }: { readonly secret: string; readonly kind: str
   if (acting !== undefined) {
     return (
       <Card title={`You act for ${acting.name}`} about="Switch to your personal account to see the invitation.">
-        <Button kind="primary" onClick={() => switchWorkspace(undefined)}>
+        <Button
+          kind="primary"
+          onClick={() => {
+            keepForReturn(secret)
+            switchWorkspace(undefined)
+          }}
+        >
           Switch to your account
         </Button>
       </Card>
@@ -97,7 +150,6 @@ function Invitation({ secret }: { readonly secret: string }) {
   const navigate = useNavigate()
   const accept = useChange(PageAcceptInviteLinkDocument, {
     onDone: ({ acceptInviteLink: { organization, organizationName } }) => {
-      sessionStorage.removeItem(KEPT)
       say(`You are a member of ${organizationName}.`)
       void navigate({ to: '/buyer/organizations', search: { organization }, replace: true })
     },
@@ -134,7 +186,6 @@ function Question({ invite, isBusy, error, onJoin }: QuestionProps) {
   const { wallet, user } = useViewer()
   const navigate = useNavigate()
   const decline = () => {
-    sessionStorage.removeItem(KEPT)
     void navigate({ to: '/buyer/organizations', search: {}, replace: true })
   }
   if (isMember) {

@@ -9,6 +9,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { LentPicture } from './lent-picture.tsx'
 
 const REFRESH_MS = 60_000
 
@@ -17,8 +18,9 @@ export function LentPage() {
   return (
     <Page
       title="Lent accounts"
-      about="Call a provider's own API on an account that a seller lends, below list price. The lowest-priced account that can serve your call takes it."
+      about="Use a provider’s own API without an account there: sellers lend you theirs, below list price."
     >
+      <Intro />
       <Loaded query={query}>
         {({ resourceMarkets }) => (
           <Card title="Providers" isFlush>
@@ -38,6 +40,37 @@ export function LentPage() {
         )}
       </Loaded>
     </Page>
+  )
+}
+
+/** The purpose of lent accounts in three sentences and a picture. */
+function Intro() {
+  return (
+    <section className="intro" aria-label="How it works">
+      <div>
+        <ul>
+          <li>
+            <strong>The whole API.</strong> You call the provider’s own paths with the provider’s own client. Only the
+            base URL changes.
+          </li>
+          <li>
+            <strong>The lowest price.</strong> Each call takes the account with the largest discount that can serve it.
+          </li>
+          <li>
+            <strong>No key to share.</strong> The market holds the seller’s key. You see answers, never the key.
+          </li>
+        </ul>
+        <div className="actions">
+          <a className="button" href="/docs/api-selling#calls-on-lent-keys-and-forwarded-families">
+            Call one
+          </a>
+          <a className="button" href="/docs/sell#lend-a-whole-key">
+            Lend an account
+          </a>
+        </div>
+      </div>
+      <LentPicture />
+    </section>
   )
 }
 

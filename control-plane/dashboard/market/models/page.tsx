@@ -297,7 +297,7 @@ function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls can be scrolled by keyboard. */}
       <section className="table-wrap" aria-label="Comparison" tabIndex={0}>
-        <table className="table">
+        <table className="table compared">
           <thead>
             <tr>
               <td />

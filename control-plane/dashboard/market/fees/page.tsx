@@ -24,7 +24,7 @@ export function FeesPage() {
                   {
                     label: 'Sellers',
                     value: feeBps === undefined ? UNKNOWN : percent(feeBps / BPS_OF_PERCENT, 2),
-                    hint: 'of what the buyer pays for each sale',
+                    hint: 'of the price of each sale',
                   },
                   { label: 'Buyers', value: '0%', hint: 'no fee on calls, top-ups or refunds' },
                   { label: 'Failed calls', value: '$0', hint: 'for both sides' },
@@ -40,10 +40,16 @@ export function FeesPage() {
           facts={[
             ['A call', 'The buyer pays the list price less the seller’s discount. That is the whole price.'],
             ['The fee', 'The market takes it from that price. The seller gets the rest, rounded down to $0.000001.'],
-            ['The provider’s bill', 'The seller pays it. Offers use the seller’s own key.'],
-            ['A call that fails', 'If no answer was sent, the buyer pays nothing and no fee is taken.'],
-            ['A top-up in USDC', 'Credited in full. A signed deposit needs no ETH: the market pays the gas.'],
-            ['A payout', 'Paid in full in USDC. The market pays the gas, unless you submit the transaction yourself.'],
+            ['The provider’s bill', 'The seller pays the provider, because each offer uses the seller’s own key.'],
+            ['A call that fails', 'If the buyer got no answer, the buyer pays nothing and the market takes no fee.'],
+            [
+              'A top-up in USDC',
+              'You get the whole amount as credit. A signed deposit needs no ETH: the market pays the gas.',
+            ],
+            [
+              'A payout',
+              'You get the whole amount in USDC. The market pays the gas, unless you submit the transaction yourself.',
+            ],
             ['A change of the fee', 'Each sale keeps the fee that applied when the call began.'],
           ]}
         />

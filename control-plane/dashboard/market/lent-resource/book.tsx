@@ -37,7 +37,11 @@ export function Book({ data, resource, asked, variables, onAsk }: Props) {
   const { resourceBook } = data
   const rows = (resourceBook?.edges ?? []).map(({ node }) => node)
   return (
-    <Card title="Book" about="Calls go to the first account that can serve them" isFlush>
+    <Card
+      title="Accounts on sale"
+      about="Largest discount first. A call takes the first account that can serve it."
+      isFlush
+    >
       <div className="card-body">
         <Question resource={resource} asked={asked} onAsk={onAsk} />
       </div>
@@ -83,13 +87,13 @@ function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' |
         onChange={({ currentTarget: { value } }) => onAsk({ model: value === '' ? undefined : value })}
       />
       <Select
-        label="The account has"
+        label="Required trait"
         value={trait ?? ''}
         choices={[NOTHING, ...resource.traits.map(({ name }) => ({ value: name, label: name }))]}
         onChange={({ currentTarget: { value } }) => onAsk({ trait: value === '' ? undefined : value })}
       />
       <Input
-        label="Below list by, percent"
+        label="Minimum discount, percent"
         type="number"
         min={0}
         max={100}
@@ -100,7 +104,7 @@ function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' |
         }
       />
       {isAsked ? (
-        <Button onClick={() => onAsk({ model: undefined, trait: undefined, floor: undefined })}>Any call</Button>
+        <Button onClick={() => onAsk({ model: undefined, trait: undefined, floor: undefined })}>Clear filters</Button>
       ) : null}
     </Filters>
   )
@@ -148,7 +152,7 @@ const COLUMNS: readonly Column<Line>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Rules of the seller',
+    label: 'Seller rules',
     cell: (line) => {
       const rules = rulesOf(line)
       return rules.length === 0 ? <span className="muted">none</span> : <Tags names={rules} />
@@ -161,7 +165,7 @@ const COLUMNS: readonly Column<Line>[] = [
       traits.length === 0 ? (
         <span className="muted">none</span>
       ) : (
-        <Tags names={traits.map(({ name, provenance }) => (provenance === 'probed' ? `${name} (probed)` : name))} />
+        <Tags names={traits.map(({ name, provenance }) => (provenance === 'probed' ? `${name} (tested)` : name))} />
       ),
     text: ({ traits }) => traits.map(({ name }) => name).join(' '),
   },
@@ -172,7 +176,7 @@ function rulesOf({ models, methods, paths, ratePerMinute, buyerSharePct }: Line)
     ...(models ?? []),
     ...(methods ?? []),
     ...(paths ?? []),
-    ...(ratePerMinute === null ? [] : [`${ratePerMinute} calls a minute`]),
-    ...(buyerSharePct === null ? [] : [`${buyerSharePct}% of the cap a buyer`]),
+    ...(ratePerMinute === null ? [] : [`${ratePerMinute} calls per minute`]),
+    ...(buyerSharePct === null ? [] : [`${buyerSharePct}% of the cap per buyer`]),
   ]
 }

@@ -76,13 +76,13 @@ function Figures({ market }: { readonly market: ShownResource['market'] }) {
           hint: liveOffers === offers ? 'all healthy' : `${offers - liveOffers} paused after failures`,
         },
         { label: 'Best below list', value: percent(bestDiscountPct), hint: `median ${percent(medianDiscountPct)}` },
-        { label: 'Calls, 24 h', value: compact(calls24h), hint: `${compact(calls7d)} in seven days` },
+        { label: 'Calls, 24 h', value: compact(calls24h), hint: `${compact(calls7d)} in 7 days` },
         {
           label: 'Paid, 24 h',
           value: <Money micro={market.volume24hMicro} />,
           hint: (
             <>
-              <Money micro={market.volume7dMicro} /> in seven days
+              <Money micro={market.volume7dMicro} /> in 7 days
             </>
           ),
         },
@@ -91,7 +91,7 @@ function Figures({ market }: { readonly market: ShownResource['market'] }) {
           value: <Money micro={market.saved24hMicro} />,
           hint: (
             <>
-              <Money micro={market.saved7dMicro} /> in seven days
+              <Money micro={market.saved7dMicro} /> in 7 days
             </>
           ),
         },
@@ -130,7 +130,7 @@ function Traits({ resource, curl }: { readonly resource: ShownResource; readonly
       title="Traits"
       about={
         <>
-          Ask for a trait with the header <code>X-MKT-Require</code>
+          Require a trait with the header <code>X-MKT-Require</code>
         </>
       }
       isFlush
@@ -143,7 +143,7 @@ function Traits({ resource, curl }: { readonly resource: ShownResource; readonly
         curl={curl}
         empty={
           <Empty title="No traits">
-            <p>All accounts here can do the same.</p>
+            <p>No account here has a special feature.</p>
           </Empty>
         }
       />
@@ -164,7 +164,7 @@ const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
   { label: 'Rule', cell: ({ rule }) => RULES[rule] ?? words(rule), text: ({ rule }) => rule },
   { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
-    label: 'Worth',
+    label: 'Price',
     isNumber: true,
     cell: ({ quotedMicro }) => <Money micro={quotedMicro} />,
     text: ({ quotedMicro }) => quotedMicro,
@@ -174,7 +174,7 @@ const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
 
 function Refused({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
-    <Card title="Calls turned away" about="Last 7 days (UTC): calls that sellers' rules refused" isFlush>
+    <Card title="Calls turned away" about="Calls that seller rules refused in the last 7 days (UTC)" isFlush>
       <Table
         label="Calls turned away"
         columns={REFUSED_COLUMNS}
@@ -183,7 +183,7 @@ function Refused({ resource, curl }: { readonly resource: ShownResource; readonl
         curl={curl}
         empty={
           <Empty title="No calls turned away">
-            <p>Seller rules turned away no calls.</p>
+            <p>Seller rules refused no calls in these days.</p>
           </Empty>
         }
       />
@@ -273,7 +273,7 @@ const ROUTE_COLUMNS: readonly Column<Route>[] = [
     ),
     text: ({ methods, path }) => `${methods.join(' ')} ${path}`,
   },
-  { label: 'Does', cell: ({ title }) => title, text: ({ title }) => title },
+  { label: 'What it does', cell: ({ title }) => title, text: ({ title }) => title },
   {
     label: 'Kind',
     cell: ({ kind }) => <Badge tone={kind === 'free' ? 'good' : 'plain'}>{ROUTE_WORDS[kind] ?? words(kind)}</Badge>,

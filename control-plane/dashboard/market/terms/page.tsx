@@ -4,38 +4,38 @@ const CHAPTERS = [
   {
     title: 'What you buy',
     lines: [
-      'You call one API. The market sends each call to an independent seller and charges you the price that the seller asked at that moment.',
-      'The receipt of a call shows its usage, the list price, the discount and the charge. The four always add up.',
+      'You call one API. The market sends each call to an independent seller. You pay the price that the seller asked when you called.',
+      'The receipt of a call shows its usage, list price, discount and charge. They always add up.',
     ],
   },
   {
     title: 'What you pay for',
     lines: [
       'You pay for answers. A call that fails before its answer begins, or that returns no output, costs nothing.',
-      'The market reserves the most that a call can cost before it sends the call, and gives back what the call did not use.',
-      'Prepaid credit is spent call by call. Wallet payments are settled on the chain and cannot be reversed there.',
+      'Before each call, we reserve the most that the call can cost. When the call ends, we release the rest.',
+      'Calls with a key use your prepaid credit. Payments from a wallet settle on the blockchain and cannot be reversed there.',
     ],
   },
   {
     title: 'What sellers agree to',
     lines: [
-      'List only capacity that you may resell under the terms of your provider.',
-      'You are paid the discounted price of each call less the fee of the market. The Fees page names the fee.',
-      'The operator can take an offer off the market when it answers with another model or keeps failing.',
+      'List only capacity that the terms of your provider let you resell.',
+      'For each call you get its discounted price, less our fee. The Fees page shows the fee.',
+      'The operator can remove an offer that answers with another model or keeps failing.',
     ],
   },
   {
     title: 'Fair use',
     lines: [
-      'Do not use the market to break the law, the rules of the model that you call, or the limits of your keys.',
-      'Keep your keys secret. You answer for calls made with them until you revoke them.',
+      'Do not break the law or the rules of the model that you call. Do not work around the limits of your keys.',
+      'Keep your keys secret. You pay for every call with a key until you revoke the key.',
     ],
   },
   {
     title: 'No warranty',
     lines: [
-      'Models can be wrong. Prices, sellers and models change at any time. The Status page shows how the market works now and how it worked before.',
-      'The operator of this market may add terms of its own. Ask the operator before you rely on this page for a contract.',
+      'Models can be wrong. Prices, sellers and models can change at any time. The Status page shows how many calls were answered, today and before.',
+      'The operator of this market may add terms. Ask the operator before you rely on this page as a contract.',
     ],
   },
 ]

@@ -13,7 +13,7 @@ export type ReferencePage = {
 }
 
 /** All operations of the description, in the order of its chapters. */
-export function placedOperations({ paths, tags }: Description): readonly PlacedOperation[] {
+function placedOperations({ paths, tags }: Description): readonly PlacedOperation[] {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
   )

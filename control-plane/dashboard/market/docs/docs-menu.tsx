@@ -14,13 +14,13 @@ export function DocsMenu({ menu, path }: { readonly menu: DocMenu; readonly path
         {isOpen ? 'Close the list' : 'All pages'}
       </Button>
       <div>
+        <Siblings menu={menu} path={path} />
         {menu.texts.map((group) => (
           <section key={group.title}>
             <h2>{group.title}</h2>
             <Links group={group} path={path} />
           </section>
         ))}
-        <Siblings menu={menu} path={path} />
       </div>
     </nav>
   )

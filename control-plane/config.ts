@@ -197,7 +197,7 @@ function isMailServer(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)
   if (/%(?![\da-f]{2})/i.test(username + password)) return false
-  // Options of the client would be in the query. TLS is not one that a URL may turn off.
+  // A query could set options of the mail client, such as one that turns TLS off.
   return /^smtps?:$/.test(protocol) && hostname !== '' && pathname.replace('/', '') === '' && search + hash === ''
 }
 

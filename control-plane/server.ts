@@ -100,7 +100,7 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? request.url
 }
 
-/** True when the client closed its connection before the end of its body. That is no failure of ours. */
+/** True when the client closed its connection before the end of its body. That is not our failure. */
 function isBrokenOff(error: unknown, { raw }: FastifyRequest): boolean {
   return raw.readableAborted && error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
 }

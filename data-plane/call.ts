@@ -76,7 +76,7 @@ export type JsonBody = InlinedSource & {
   readonly integerMark?: string | undefined
 }
 
-/** A request at the door. Its body is read once its sender is known. */
+/** A request that has just arrived. Its body is read once its sender is known. */
 export type Incoming = {
   readonly head: RequestHead
   /**

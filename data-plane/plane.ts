@@ -408,7 +408,7 @@ function takeShare(share: number): () => boolean {
   }
 }
 
-/** Makes tokens of job ids with a secret of ours, so that none has to be stored. */
+/** Makes tokens of job ids with our secret, so that no token has to be stored. */
 function tokensUnder(secret: Secret): (id: string) => string {
   return (id) => createHmac('sha256', secret.reveal()).update(`job token ${id}`).digest('base64url')
 }

@@ -45,7 +45,7 @@ export function asWritten(value: Readonly<Record<string, unknown>>): Record<stri
 
 /**
  * The top-level fields of a REST body in camelCase. Throws `invalid_request` for a name that is not in snake_case,
- * because it is no field of ours.
+ * because no field of ours has one.
  */
 export function toCamelFields(body: unknown): unknown {
   if (!isPlainObject(body)) return body

@@ -121,7 +121,7 @@ export type PriceFacts = {
   readonly promptTokens: number
   /** The tier that served the call. Undefined for the standard one. */
   readonly serviceTier?: ServiceTier | undefined
-  /** Undefined when neither the call nor its provider names one. In a reach it stands for any. */
+  /** Undefined when neither the call nor its provider names one. {@link dearestPrices} then assumes any amount. */
   readonly searchContext?: SearchContext | undefined
   /** Undefined when the call names none. */
   readonly region?: string | undefined

@@ -60,7 +60,7 @@ function isUsedUp(remaining: string | string[] | undefined): boolean {
   return remaining === undefined || (typeof remaining === 'string' && /^0+(?:\.0+)?$/.test(remaining))
 }
 
-/** Seconds from here, an instant in Unix seconds or milliseconds, a length of time, or a date. */
+/** Reads seconds from now, an instant in Unix seconds or milliseconds, a length of time, or a date. */
 function readReset(value: string | string[] | undefined, now: number): number | undefined {
   if (typeof value !== 'string') return undefined
   if (/^\d{1,15}(?:\.\d{1,6})?$/.test(value)) {

@@ -135,7 +135,7 @@ const RULES: readonly Rule[] = [
   { from: /^control-plane\//, allows: [shared, /^control-plane\//] },
   { from: /^bundle\//, allows: [shared, /^bundle\//, /^control-plane\/dashboard\/market\/docs\/doc-page\.ts$/] },
   { from: /^dev\//, allows: [shared, /^(data-plane|control-plane|dev|bundle)\//] },
-  // Examples run on a reader's machine, which has nothing of ours.
+  // Examples run on a reader's machine, which has none of our modules.
   { from: /^docs\/examples\//, allows: [] },
   { from: /^test\//, allows: [/./] },
   { from: /^vitest\.config\.ts$/, allows: [/^test\//] },

@@ -10,7 +10,7 @@ import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
 export type WantedConnection = { readonly url: string | undefined; readonly keyFile: string | undefined }
 
 type Exchange = {
-  /** The side whose key goes along. None when left out. */
+  /** The side whose key the request carries. A request without a side carries no key. */
   readonly side?: Side
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>

@@ -48,7 +48,7 @@ export function openTerminal({ allowsColor, columns }: TerminalOptions): Termina
     },
     async askSecret(question) {
       const { createInterface } = await import('node:readline/promises')
-      // A terminal's own echo is off while a line is read, and what would be echoed in its place goes nowhere.
+      // The terminal's own echo is off while a line is read. The reader's echo of the secret goes nowhere.
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
       try {

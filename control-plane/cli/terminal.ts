@@ -5,8 +5,9 @@ import type { Looks } from './output.ts'
 export type Terminal = {
   out(text: string): void
   err(text: string): void
-  /** True when answers go to a person's terminal; the next member, when a person can be asked. */
+  /** True when answers go to a person's terminal. */
   readonly isOutTty: boolean
+  /** True when a person can be asked. */
   readonly canAsk: boolean
   readonly looks: Looks
   /** Reads all of the standard input, at most `maxBytes`. */

@@ -91,7 +91,7 @@ function Navigation({ isOpen, onSearch }: { readonly isOpen: boolean; readonly o
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const height = useSyncExternalStore(listenToHeight, () => innerHeight)
   const [pressed, setPressed] = useState<Readonly<Record<string, boolean>>>({})
-  // Until it is known who is signed in, the frame is that of whoever was.
+  // Until the page knows who is signed in, it shows the frame of the last viewer.
   const kind = viewer.isKnown ? viewer.kind : viewer.likely
   const sides: readonly NavigationSide[] = [
     'market',

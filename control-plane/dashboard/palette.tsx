@@ -155,7 +155,7 @@ function idCommands(text: string, viewer: Viewer): readonly Command[] {
 function useScreens(): readonly ScreenCommand[] {
   const viewer = useViewer()
   const market = NAVIGATION.market.map((item) => ({ ...item, about: TITLES.market }))
-  // Until it is known who is signed in any screen may be theirs, and says whose it is.
+  // Until the page knows who is signed in, it offers the screens of every side, each with its side.
   const sides = SIDES.filter((side) => !viewer.isKnown || isOfSide(viewer, side))
   return [...market, ...sides.flatMap((side) => NAVIGATION[side].map((item) => ({ ...item, about: TITLES[side] })))]
 }

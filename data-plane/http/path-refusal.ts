@@ -38,7 +38,7 @@ const SLIPS: readonly ((path: string) => string)[] = [
   (path) => `/compat${path}`,
   (path) => path.replace(/^\/(?:api|openai)(?=\/)/, ''),
 ]
-/** Longer paths are not looked at again. */
+/** Longest path that is compared with the rows again, in characters. */
 const MAX_SLIP_CHARS = 256
 
 /** The path of the row that a client most likely meant. It is our own text: the requested path may hold a key. */

@@ -6,7 +6,7 @@ import { METHODS } from './row.ts'
 /** The voice of a path and its host. */
 export type Family = Voice & { readonly host: RowHost }
 
-/** The text of a floor, and the host whose paths take one there. */
+/** The text of a path's floor, and the host that the path belongs to. */
 export type FloorText = { readonly text: string; readonly host: RowHost }
 
 /** The rows by path, for requests that the router has not answered. */

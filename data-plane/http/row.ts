@@ -22,7 +22,7 @@ export type RowBody =
   | { readonly kind: 'none' }
   | PlainRowBody
   | JsonRowBody
-  /** The content type decides between the two. */
+  /** The content type of a request decides which of the two forms its body has. */
   | { readonly kind: 'json-or-form'; readonly json: JsonRowBody; readonly form: PlainRowBody }
   | { readonly kind: 'json-or-raw'; readonly json: JsonRowBody; readonly raw: PlainRowBody }
 

@@ -51,7 +51,7 @@ function isReceiptLater({ payment }: AdmittedCall, headers: Readonly<Record<stri
 
 /**
  * The names of trailers: the receipt of a payment that is settled at the end, and the cost of an answer that passes
- * through or is sound, and has no last event of ours.
+ * through or is sound, and has no last event from us.
  */
 function trailersOf(
   { payment }: AdmittedCall,

@@ -10,7 +10,7 @@ import type { CallPlane, CallRoute, CallSite } from './call-plane.ts'
 /** The ways to pay on a path, and its answer to a request without a credential. */
 export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential' | 'extensions'>
 
-/** The count of a request in its payer's limits, from the door to the end of its answer. */
+/** The count of a request in its payer's limits, from its arrival to the end of its answer. */
 export type Visit = {
   /** The name under which it is counted in flight; undefined before the count. */
   scope: string | undefined
@@ -186,7 +186,7 @@ export function withDemand(error: unknown, demand: () => PaymentDemand): unknown
   const { payment_error: reason, is_final: isFinal, headers = {}, ...detail } = error.detail
   if (reason === undefined) return error
   const all = demand()
-  // A payment that may still succeed asks for no other one.
+  // The payer is asked for no second payment while the first may still succeed.
   const asked = isFinal === true ? { ...all, accepts: [], headers: {}, extensions: {} } : all
   const both = { ...asked.headers, ...Object(headers) }
   return new AppError('payment_required', { detail: { ...asked, headers: both, ...detail, payment_error: reason } })
@@ -201,7 +201,7 @@ export function askedUrl(addresses: Addresses, head: RequestHead): string {
   return askedBase(addresses, head) + floor + path
 }
 
-/** The address of ours that a request named. */
+/** The one of our addresses that a request named. */
 export function askedBase({ baseUrl, apiBaseUrl, hosts }: Addresses, { headers }: RequestHead): string {
   return headers.host === hosts.base ? baseUrl : apiBaseUrl
 }

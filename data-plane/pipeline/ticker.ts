@@ -18,7 +18,7 @@ export type Ticker = {
 
 /**
  * `now` of a tick is the clock's monotonic reading. The watchers are in a list and each knows its index. A busy set
- * would grow new tables that stay linked to the old ones, and keep the calls of minutes in memory.
+ * would grow new tables that stay linked to the old ones, and keep finished calls in memory for minutes.
  */
 export function createTicker(clock: Pick<Time, 'monotonic' | 'every'>): Ticker {
   const watchers: Watcher[] = []

@@ -27,7 +27,7 @@ export type CheckedPayment = {
   readonly network: string
   /** In lower case. */
   readonly wallet: string
-  /** The facts by which its payer proves it again. */
+  /** The facts that prove who paid when the payment is presented again. */
   readonly proof: RepeatProof
   /** The challenge that it answers, if its scheme has one. */
   readonly challengeId?: string
@@ -133,7 +133,7 @@ export type ReceiptFacts = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
 /** The form in which an answer reports a settlement. */
 export type Telling = {
   headers(answer: SettleAnswer, hold: ReceiptFacts): Readonly<Record<string, string>>
-  /** The names of these headers. */
+  /** Names of the headers that `headers` returns. */
   readonly names: readonly string[]
   readonly type: 'x402' | 'mpp'
 }

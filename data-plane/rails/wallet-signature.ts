@@ -22,7 +22,7 @@ const MAX_CHECKS_PER_SECOND = 100
 /** Most unchecked payments of one network address that are with the facilitator at once. */
 const MAX_UNPROVEN_OF_ADDRESS = 8
 const RETRY_SECONDS = 1
-/** The longest time for which it is cached whether a wallet is a contract, and for how many wallets. */
+/** Milliseconds for which the answer "contract or not" about a wallet is cached, and the most wallets in the cache. */
 const KNOWN_MS = MINUTE / 2
 const MAX_KNOWN = 5_000
 /** Most queries about wallets that wait for an answer. */

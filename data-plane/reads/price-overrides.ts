@@ -7,7 +7,7 @@ import { pricingOf } from './pricing.ts'
 export function shownConditions(when: PriceConditions) {
   const { minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates } = when
   return {
-    // Such lists name the number above which prices apply.
+    // OpenRouter's lists name the number of tokens above which these prices apply.
     min_prompt_tokens: minPromptTokens && minPromptTokens - 1,
     service_tier: serviceTier,
     search_context_size: when.searchContext,
@@ -21,7 +21,7 @@ export function shownConditions(when: PriceConditions) {
   }
 }
 
-/** A minute of the day as the number of its four digits: 90 is 130. */
+/** A minute of the day as the number HHMM: minute 90 is 01:30, which gives 130. */
 function clockNumber(minute: number): number {
   return Math.floor(minute / 60) * 100 + (minute % 60)
 }

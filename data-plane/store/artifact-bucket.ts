@@ -153,7 +153,7 @@ function gather(partBytes: number) {
   return {
     *add(piece: Uint8Array) {
       for (let at = 0; at < piece.length; ) {
-        // Memory that nothing was written to takes no room.
+        // The system allots memory to this buffer only as it is written.
         if (bytes === 0) part = Buffer.allocUnsafeSlow(partBytes)
         const slice = piece.subarray(at, at + partBytes - bytes)
         part.set(slice, bytes)

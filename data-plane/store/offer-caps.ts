@@ -62,7 +62,8 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     const { take, usedMicro } = settled
     const membership = member.open()
     try {
-      // A rebuild counts unposted captures by their takes. A take that ended before the count would be counted again.
+      // A rebuild counts unposted captures by their takes. A take that ended before the rebuild counted would be
+      // counted a second time.
       if (membership === undefined) throw new Error('the gate is closed')
       // A free take has nothing to settle once its epoch is over.
       if (usedMicro === ZERO && take.epoch !== membership.epoch) return

@@ -33,7 +33,7 @@ export type RateLimits = {
   refuseSpent(scope: string, perMinute: number): void
   /** Adds calls to a scope's count of this minute: for a large refused body, or a further attempt at an offer. */
   charge(scope: string, calls: number): void
-  /** Takes back the count of a call of the current minute that was not served because of a fault of ours. */
+  /** Takes back the count of a call of the current minute that we failed to serve. */
   giveBack(scope: string): void
   /** Reads a caller's figures without counting a call. */
   look(scope: string, perMinute: number): RateStanding & { readonly inFlight: number }

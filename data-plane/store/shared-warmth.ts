@@ -21,7 +21,8 @@ type Parts = {
 
 /**
  * Shares warmth between processes. Each tells the others several times a second about the turns of its conversations,
- * so no call waits to learn where it is warm. A lost message only costs a cheaper price.
+ * so no call waits to learn where it is warm. A lost message costs its call no more than the lower price of a warm
+ * offer.
  */
 export function shareWarmth(warmOffers: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
   let untold: string[] = []

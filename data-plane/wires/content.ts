@@ -23,9 +23,9 @@ export type Content = {
   costly?: CostlyMember[]
   /** True when a part, a turn or a tool has a cache mark. */
   hasCacheMarks?: true
-  /** True when earlier answers come back with seals of ours. */
+  /** True when earlier answers come back with our seals. */
   hasSeals?: true
-  /** True when earlier answers come back with citations of ours. */
+  /** True when earlier answers come back with our citations. */
   hasForeignCitations?: true
   /** The length of a text of the request, including its data that was left in the bytes. */
   readonly lengthOf: (text: string) => number

@@ -37,7 +37,7 @@ const Sealed = z.tuple([z.string(), Content])
 
 export type SealedContent = z.infer<typeof Content>
 
-/** A seal of ours: its content, and the maker of its answer. */
+/** One of our seals: its content, and the maker of its answer. */
 export type OpenedSeal = { readonly maker: string; readonly content: SealedContent }
 
 /**
@@ -45,7 +45,7 @@ export type OpenedSeal = { readonly maker: string; readonly content: SealedConte
  */
 export type TurnSeal = {
   close(maker: string, content: SealedContent): string
-  /** Undefined for a text that is no seal of ours. */
+  /** Undefined for a text that is not one of our seals. */
   open(text: string): OpenedSeal | undefined
 }
 

@@ -29,7 +29,7 @@ export type Envelope = (error: AppError, requestId: RequestId) => Refusal
 
 /** A pure codec for one buyer-facing protocol of model calls: no sockets, no Redis, no clock. */
 export type Wire<Request> = {
-  /** The name of the wire. Figures have it as a label, so there are few. */
+  /** The name of the wire. Metrics have this label, so wires have few names. */
   readonly name: string
   readonly envelope: Envelope
   /** Parses and checks the request. Throws AppError: `invalid_json`, `invalid_request` and others. */
@@ -146,7 +146,7 @@ export type JobView = {
 
 /** A pure codec for one protocol of long jobs: a submit, then look-ups until it is over. */
 export type JobWire = {
-  /** Also the kind of job in providers' protocols. */
+  /** The name of the wire, which is also the kind of job in providers' protocols. */
   readonly name: JobKind
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedJob

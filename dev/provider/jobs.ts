@@ -55,7 +55,7 @@ export type SampleJob = {
   readonly id: string
   readonly model: JobModel
   readonly prompt: string
-  /** Ordered, and produced. */
+  /** The ordered length and the produced length, in seconds. */
   readonly seconds: number
   readonly made: number
   readonly size: { readonly width: number; readonly height: number }

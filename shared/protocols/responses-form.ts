@@ -14,10 +14,7 @@ export const RESPONSES_PATH = '/responses'
 /** The longest id of a call in this protocol. */
 const MAX_CALL_ID_CHARS = 64
 const HASH_CHARS = 24
-/**
- * The kind of detail in which a thought's encrypted content travels. No buyer's wire has it, so it comes from seals
- * alone.
- */
+/** The type of details that carry encrypted reasoning. */
 const ENCRYPTED = 'responses.encrypted'
 
 /**

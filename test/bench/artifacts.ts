@@ -61,7 +61,7 @@ function measureCopy(url: string): Row {
     })
     const copied = Copied.parse(JSON.parse(stdout))
     const rates = copied.map(({ seconds }) => FILM_BYTES / MEGABYTE / seconds)
-    // The first also brings the process to the size at which it collects for the first time.
+    // The first copy also grows the process to the size at which it first collects garbage.
     const [first = 0, ...others] = copied.map(({ addedBytes }) => addedBytes)
     return {
       what: `memory of a copy of ${WHAT}, to the disk`,

@@ -220,9 +220,7 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   blanks: () => `[${' '.repeat(7 * MEGABYTE)}]`,
 }
 
-/**
- * The largest amount of each that is read: a body that passes the door must be parsed, checked and refused or routed.
- */
+/** The largest amount of each that is read: a body of this size must be parsed, checked and refused or routed. */
 const HEAVY: Readonly<Record<string, () => string>> = {
   'members to the limit': () => `{${names(42_000)}}`,
   'objects of all shapes to the limit': () =>

@@ -16,7 +16,7 @@ import { until } from '#test/support/run/until.ts'
 
 const SELLER_DISCOUNT = 25
 const LONG_TEXT = 'tide '.repeat(70_000)
-/** A request that can be a thousand tokens, and the request of a search. */
+/** A question whose tokens a provider may count up to a thousand. The search uses it, too. */
 const QUESTION = 'Is it so? '.repeat(200)
 /** An answer of about a hundred tokens. */
 const ANSWER = 'It is so. '.repeat(40)

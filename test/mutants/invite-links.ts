@@ -5,7 +5,7 @@ const TEST = tests('services/invite-links')
 const JOIN = 'control-plane/services/organizations/join-by-link.ts#acceptInviteLink'
 const ROWS = 'control-plane/db/invite-links.ts'
 
-/** Mistakes by which people would join who were not invited, or a secret be stored. */
+/** Mistakes that let uninvited people join, or store a secret. */
 export const INVITE_LINK_MUTANTS: readonly Mutant[] = [
   mutant('an-invite-link-works-for-ever', TEST, ROWS, { ' and l.expires_at > ': ' and l.created_at <= ' }),
   mutant('a-revoked-invite-link-works', TEST, ROWS, { ' and l.revoked_at is null and': ' and' }),

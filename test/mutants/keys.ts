@@ -5,7 +5,7 @@ const AUTHENTICATE = 'control-plane/services/sign-in/authenticate.ts'
 const LIMITS = 'control-plane/services/keys/key-limits.ts'
 const TEST = tests('services/key-limits')
 
-/** Mistakes by which a frozen key would go on spending or never be free again, or workspaces of others be read. */
+/** Mistakes that let a frozen key spend, keep a key frozen for ever, or let a stranger read a workspace. */
 export const KEY_MUTANTS: readonly Mutant[] = [
   mutant('a-frozen-key-calls', tests('services/data-plane-stores'), 'data-plane/store/buyer-keys.ts#check', {
     "  if (record.isFrozen) throw new AppError('key_frozen')\n": '',

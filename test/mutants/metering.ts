@@ -358,7 +358,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     BUYER_SHARE_TEST,
     `${RELAY_WITH_FAILOVER}#relayWithFailover`,
     {
-      // An attempt that did not take an amount of the cap.
+      // Gives back the amount of the next attempt, which has taken nothing of the cap.
       'attempts.length}`, ZERO)\n      continue': 'attempts.length + 1}`, ZERO)\n      continue',
     },
   ),

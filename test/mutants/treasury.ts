@@ -138,7 +138,7 @@ export const TREASURY_MUTANTS: readonly Mutant[] = [
     'head.block - block + 1n < BigInt(ctx.payments.confirmations)':
       'head.block - block + 2n < BigInt(ctx.payments.confirmations)',
   }),
-  // The simulation met it in too few of its seeds.
+  // The simulation noticed this mistake in too few of its seeds.
   mutant(
     'a-payment-whose-block-is-gone-has-left-its-purse',
     REPLACED_CHAIN_PAYMENTS_TEST,

@@ -94,7 +94,7 @@ describe('bulk creation', () => {
     expect(listed).toMatchObject({ status: 'created' })
   })
 
-  it('tells a row that met a busy database to retry, without reporting a fault of ours', async () => {
+  it('tells a row that met a busy database to retry, without calling it a fault of the market', async () => {
     const lines = await transact(market.plane.db, async (trx) => {
       await sql`lock table offer in exclusive mode`.execute(trx)
       return bulk(ada.seller, request([{ model: 'gpt-test', discount: 10 }]))

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 describe('the health log', () => {
-  it('are listed both ways between two instants, for their seller alone', async () => {
+  it('lists its lines in both orders, between two instants, for their seller alone', async () => {
     const at = market.plane.clock.now()
     for (let index = 0; index < 5; index++) {
       const entry = { offer, model: 'gpt-test', action: 'backed_off', errorClass: 'timeout', statusCode: 504 } as const

@@ -96,7 +96,7 @@ async function take(place = placeOf(), limits: Partial<FileLimits> = {}, fetcher
 }
 
 describe('a file of a provider', () => {
-  it('arrives whole, under its own name, and its request has three headers of ours', async () => {
+  it('arrives whole, under its own name, after a request with three of our headers', async () => {
     script = good
     expect(await take()).toEqual({ contentType: 'video/mp4', bytes: MP4.length, isWhole: true })
     expect(asked.split('\r\n').filter((line) => line !== '')).toEqual([

@@ -226,7 +226,7 @@ async function contextOf(
 ): Promise<Omit<GraphQLContext, 'live'>> {
   const actor = await openActorOf(ctx, request)
   ctx.refusedWork.refuseSpent(causeOf(ctx, request))
-  // A form of another site cannot send this header, and its script cannot without asking first.
+  // A form of another site cannot send this header, and a script of another site cannot without a preflight.
   if (isByCookie(actor) && request.headers[SCRIPT_HEADER] === undefined) {
     throw new AppError('forbidden', { message: `A session sends the header ${SCRIPT_HEADER}.` })
   }

@@ -8,8 +8,8 @@ import { openPageFiles } from './files.ts'
 import { readForetold } from './foretold.ts'
 
 /**
- * Everything comes from our origin, and no text of anybody becomes a script. Calls of the playground go to the API,
- * whose address may be another. Sound that an answer holds is played from the page's own memory.
+ * Everything comes from our origin, and no user's text becomes a script. Calls of the playground go to the API, whose
+ * address may be another. Sound that an answer holds is played from the page's own memory.
  */
 function contentSecurity(api: string): string {
   return [

@@ -5,7 +5,7 @@ import { toAppError } from '#shared/errors.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
 import type { RestAnswer } from './route.ts'
 
-/** A file of ours is downloaded: no browser runs it, frames it or guesses another type. */
+/** Our files are downloads: no browser runs one, frames one or guesses another type. */
 const FILE_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

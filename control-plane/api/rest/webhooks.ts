@@ -16,7 +16,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 const one = '/v1/buyer/webhooks/:id'
-/** The path that mail programs call with a form of theirs. */
+/** The path to which mail programs post their own form. */
 export const UNSUBSCRIBE_PATH = '/v1/buyer/unsubscribe/:webhook/:token'
 
 /** A webhook with its signing secret. Only the first answer has the secret. */

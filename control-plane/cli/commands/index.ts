@@ -54,7 +54,7 @@ export const SECTIONS: readonly CommandSection[] = [
   },
 ]
 
-/** Words in front of other words. A parent stands before its children. */
+/** Groups of commands, each by the words in front of its commands. A group comes before the groups within it. */
 export const GROUPS: readonly CommandGroup[] = [
   { name: 'keys', summary: 'Create, list and revoke API keys.' },
   { name: 'allowance', summary: 'Pay from your wallet instead of credit.' },

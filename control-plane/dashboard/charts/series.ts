@@ -7,6 +7,9 @@ export type Series = {
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
   /** True for a series of failures, which is red in every chart. */
   readonly tone?: 'bad'
-  /** True for the period before, at the times of this one: a pale line, which no bar is stacked on. */
+  /**
+   * True for the values of the period before, drawn at the times of the present period: a pale line without stacked
+   * bars.
+   */
   readonly isFormer?: boolean
 }

@@ -222,7 +222,7 @@ function isStacked({ isFormer }: Series): boolean {
   return isFormer !== true
 }
 
-/** The highest point: of bars that of their sums. */
+/** The highest value. Stacked bars count as their sum. */
 function highestOf(series: readonly Series[], kind: 'lines' | 'bars'): number {
   if (kind === 'bars') {
     const sums: number[] = []

@@ -1,4 +1,4 @@
-/** Shelves of the picture: how long each price is, of the reference price. */
+/** The shelves of the picture. `price` is the length of the bar for a price. */
 const SHELVES = [
   { y: 34, price: 250, below: '−12%' },
   { y: 86, price: 196, below: '−28%' },

@@ -37,7 +37,7 @@ export function Money({ micro }: { readonly micro: Micro | null | undefined }) {
 
 const CENT_MICRO = 10_000n
 
-/** An amount as a figure of its own: to the cent, unless it is less than one. The exact one on hover. */
+/** An amount outside of a table, to the cent unless it is less than a cent. The exact amount shows on hover. */
 export function Amount({ micro }: { readonly micro: Micro | null | undefined }) {
   const isCents = micro !== null && micro !== undefined && toMicro(micro) >= CENT_MICRO
   return (

@@ -8,7 +8,7 @@ import { DAY } from '#shared/clock.ts'
 /** Time in which a buyer of a model counts as touched by a change of the model. */
 const RECENT_MS = 30 * DAY
 
-/** Whom a change of a model touches. */
+/** The offers, sellers and buyers that a change of a model touches. */
 export const ImpactSchema = z
   .object({
     model: z.string(),

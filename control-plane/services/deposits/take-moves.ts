@@ -125,7 +125,7 @@ export async function takeMove(
   return true
 }
 
-/** A use of x402's proxy. `isOurs` when it may stem from a lost claim of ours. */
+/** A use of x402's proxy. `isOurs` when one of our lost claims may have caused it. */
 type Use = ProxyUse & { readonly isOurs: boolean }
 
 async function findUse(ctx: MoveCtx, transaction: string): Promise<Use | null> {

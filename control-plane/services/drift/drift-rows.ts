@@ -188,7 +188,7 @@ function pricesUnder(row: PricesRow | undefined, conditions: readonly string[]):
   return unitPricesUnder({ unitPrices, overrides }, conditions)
 }
 
-/** Micro-USD in digits as pico-USD. */
+/** Converts digits of micro-USD to pico-USD. */
 function picoOf(micro: string): bigint {
   return BigInt(micro) * PICO_PER_MICRO
 }

@@ -213,7 +213,7 @@ function viewStated({ provider, calls, list, statedPico }: Stated): StatedDrift 
   return { provider, calls, statedUsd, ...figures }
 }
 
-/** Micro-USD in digits as pico-USD. */
+/** Converts digits of micro-USD to pico-USD. */
 function picoOf(micro: string): bigint {
   return BigInt(micro) * PICO_PER_MICRO
 }

@@ -44,7 +44,7 @@ function viewOf({ organizationName: _, createdAt, expiresAt, ...facts }: InviteL
   return { ...facts, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
 }
 
-/** A new link. This answer alone has its address. */
+/** A new link. Only this answer has its address. */
 export const CreatedInviteLinkSchema = InviteLinkViewSchema.extend({ url: z.instanceof(Secret) }).meta({
   id: 'InviteLinkCreated',
   description: 'A new invite link. This answer alone has its address.',

@@ -16,7 +16,7 @@ export type ReplayMarket = {
   isHealthy(model: string, offer: BookOffer): boolean
 }
 
-/** A policy's part of the wants. The needs of each call are added. */
+/** The part of a walk's requirements that a policy decides. The needs of each call are added. */
 export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
 
 /** The offer that a call would use, and its cost there. Undefined when no offer would serve it. */

@@ -66,7 +66,7 @@ export type MadePasskey = Pick<PasskeyKey, 'credentialId' | 'publicKey' | 'count
 type NewPasskeyProof = z.output<z.ZodObject<typeof NewPasskeyFields>>
 
 /**
- * Returns the passkey that an authenticator made for a challenge of ours. The challenge is used up first, even if a
+ * Returns the passkey that an authenticator made for one of our challenges. The challenge is used up first, even if a
  * later check fails. Throws `invalid_signature`.
  */
 export async function proveNewPasskey(
@@ -114,7 +114,7 @@ type PasskeyProof = z.output<z.ZodObject<typeof PasskeyProofFields>>
 export type ProvenPasskey = PasskeyKey & { readonly newCounter: bigint }
 
 /**
- * Returns the passkey that signed a challenge of ours. The challenge is used up first. An unknown passkey and a wrong
+ * Returns the passkey that signed one of our challenges. The challenge is used up first. An unknown passkey and a wrong
  * signature give the same error. Throws `invalid_signature`.
  */
 export async function provePasskey(ctx: ProofCtx, proof: PasskeyProof): Promise<ProvenPasskey> {

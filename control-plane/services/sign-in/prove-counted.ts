@@ -8,7 +8,7 @@ const MAX_MESSAGE_CHARS = 4_000
 /** A signature of an undeployed contract wallet contains the data to deploy it. */
 const MAX_SIGNATURE_CHARS = 20_000
 
-/** A message of ours with the signature of a wallet. */
+/** One of our messages with the signature of a wallet. */
 export const SignedInput = z.strictObject({
   message: manyLines(MAX_MESSAGE_CHARS),
   signature: oneLine(MAX_SIGNATURE_CHARS),

@@ -9,7 +9,7 @@ import { PERIOD_NAMES, readWindow } from './usage-window.ts'
 
 /** Most models that an answer names. It counts the others. */
 const MODELS_SHOWN = 100
-/** More buckets than two years of days, or any period of ours. */
+/** More buckets than two years of days have, or any named period. */
 const MAX_BUCKETS = 1_000
 
 const SavingsPeriod = z.enum([...PERIOD_NAMES, 'daily', 'weekly', 'monthly', 'all'])

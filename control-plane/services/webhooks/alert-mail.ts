@@ -109,7 +109,7 @@ function tokenOf(secret: Secret, webhook: WebhookId, url: string): string {
   return createHmac('sha256', secret.reveal()).update(`unsubscribe:${webhook}:${url}`).digest('base64url')
 }
 
-/** Ends an alert by e-mail, for whoever has one of its mails. Again has no effect. */
+/** Ends an alert by e-mail, for whoever has one of its mails. A repeat has no effect. */
 export const endAlert = defineOperation({
   name: 'alert.unsubscribe',
   summary: 'Unsubscribe from an alert by e-mail',

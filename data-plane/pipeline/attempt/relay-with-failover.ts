@@ -134,7 +134,7 @@ function planFor({ turnSeal }: CallRouting, call: AdmittedCall, offer: Offer): A
   const maxOutputTokens = limitWithin(bound, offer.keptBps, hold.grantedMicro, leastOutputTokensOf(offer))
   const { maxCostMicro } = demand
   const isLowered = maxOutputTokens !== undefined && maxOutputTokens < bound.maxOutputTokens
-  // A limit of the buyer is lowered only by the buyer's own ceiling, and the limit of an image by nothing.
+  // Only the buyer's own ceiling lowers a limit that the buyer gave. The limit of an image is never lowered.
   const mayLower = !bound.isWhole && (!bound.isGiven || maxCostMicro !== undefined)
   if (maxOutputTokens === undefined || (isLowered && !mayLower)) return undefined
   return {

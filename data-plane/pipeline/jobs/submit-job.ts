@@ -43,7 +43,7 @@ import { openView } from './job-view.ts'
 
 /**
  * Submits a long job. The quote is held and a provider accepts the job. Then the whole quote is settled, because the
- * job may outlive every process. The final cost comes out of it; see finish-job.ts. Always answers.
+ * job may outlive every process. The final cost comes out of it; see end-job.ts. Always answers.
  */
 export async function submitJob(
   plane: JobPlane,

@@ -23,7 +23,7 @@ export type MppPorts = {
   readonly signatures: WalletSignatures
   readonly ids: ChallengeIds
   readonly clock: Clock
-  /** The host name of ours that a request named, as challenges name it. */
+  /** The one of our host names that a request named, as challenges spell it. */
   realmOf(head: RequestHead): string
 }
 

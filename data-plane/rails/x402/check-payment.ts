@@ -9,7 +9,7 @@ import type { SentPayment } from './payment-header.ts'
 const LEAST_LEFT_MS = 660 * SECOND
 /** Milliseconds for which it may be valid. A claim is kept until then. */
 const MOST_LEFT_MS = DAY
-/** The most by which payers' clocks may be ahead of ours. */
+/** The most by which payers' clocks may be ahead of our clock. */
 const SKEW_MS = 5 * SECOND
 /** The largest amount that is parsed. */
 const MAX_AMOUNT = 10n ** 13n

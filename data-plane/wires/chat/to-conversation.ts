@@ -217,7 +217,7 @@ function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
     if (redacted !== undefined) {
       const before = thoughts.at(-1)
       const isOfOthers = !/^(?:anthropic|$)/.test(wordOf(detail['format']) ?? '')
-      // A seal of ours ends the visible reasoning before it.
+      // Our seal ends the visible reasoning before it.
       if (!isSealed(redacted))
         thoughts.push({ kind: 'reasoning', text: '', ...(isOfOthers ? { details: [detail] } : { redacted }) })
       else if (before !== undefined && isOpen(before)) before.sealed = redacted

@@ -131,7 +131,7 @@ function checkText(text: unknown, param: string, content: Content): void {
   content.spokenChars += length
 }
 
-/** The id of a call may hold a seal of ours, and is then longer. */
+/** The id of a call may hold one of our seals, and is then longer. */
 function checkCallId(value: unknown, param: string, content: Content): void {
   const { id, seal } = typeof value === 'string' && value.length <= MAX_SEALED_ID_CHARS ? splitId(value) : NO_ID
   if (seal !== undefined) content.hasSeals = true

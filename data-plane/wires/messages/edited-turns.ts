@@ -28,7 +28,7 @@ export function editedContent(holder: string, edit: BlockEdit): string | undefin
     : `${holder.slice(0, member.start)}[${blocks.join(',')}]${holder.slice(member.end)}`
 }
 
-/** A block without seals of ours, for a seller that does not support them. */
+/** A block without our seals, for a seller that does not support them. */
 export function withoutSeal({ type, data, id, tool_use_id: callId }: JsonObject, text: string): string | undefined {
   if (type === 'redacted_thinking' && typeof data === 'string' && isSealed(data)) return undefined
   if (type === 'tool_use' && typeof id === 'string') return withId(text, 'id', id)

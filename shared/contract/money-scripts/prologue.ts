@@ -94,8 +94,8 @@ end
 /**
  * The counter of a key's held and used amounts in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`). It is read
  * once a batch and written once at its end. A change counts for the day of its hold, or not at all after that day. A
- * clock that steps back over midnight stays in the later day. A call that is counted after its admission counts for the
- * day of that, which its id begins with, as in the ledger.
+ * clock that steps back over midnight stays in the later day. A call that is counted later than at its reserve counts
+ * for the day of its admission, as in the ledger. Its id begins with that day.
  */
 export const USE_COUNTER = `local counters={}
 local function counterOf(key)

@@ -42,9 +42,9 @@ const FIELDS = 8
 const ARGUMENTS = 2
 
 /**
- * A hold that its key's caps did not bind was not counted at its reserve: it is counted when its amount is known. An
- * open hold of this epoch belongs to records that were opened in this epoch, too. A capture without one is late, and is
- * answered so as often as it comes, unless it had been posted before.
+ * The reserve counts a hold only if a cap of its key binds. Any other hold is counted when its amount is known. An open
+ * hold of this epoch belongs to records that were opened in this epoch, too. A capture without an open hold is answered
+ * as late each time it comes, unless the call was posted before.
  *
  * Each end writes the whole record, including unchanged fields: the log on disk has nothing of a hold before it. The
  * day of a capped hold is left out, because it ends with the epoch.

@@ -159,8 +159,9 @@ ${eachOperation(2)}`
 }
 
 /**
- * Counts a capture that another process brings than the one that took. An unsettled take is settled and kept, so that
- * this may run again. Without a take only a late capture counts, because the takes of an epoch end with it.
+ * Counts a capture that is brought by a process other than the one that took its amount. An unsettled take is settled
+ * and kept, so that this may run again. Without a take only a late capture counts, because the takes of an epoch end
+ * with it.
  */
 export function capCountScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}local key=KEYS[1]

@@ -1,6 +1,6 @@
 /**
- * Functions of this protocol begin with a letter or an underscore. A name that does not is written with one underscore
- * more, and so is every name that could be taken for such a one.
+ * Functions of this protocol begin with a letter or an underscore. Any other name gets an underscore in front. A name
+ * that looks as if it had one gets another, so that {@link readName} finds the buyer's name again.
  */
 export function writtenName(name: string): string {
   return /^_*[^A-Za-z_]/.test(name) ? `_${name}` : name

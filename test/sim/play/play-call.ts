@@ -15,7 +15,7 @@ import type { DataNode, NodeParts } from '#test/sim/world/data-node.ts'
 import type { Machine } from '#test/sim/world/machine.ts'
 import { checkTakes } from '#test/sim/world/watched.ts'
 
-/** Plays a buyer's call. The product's own pipeline serves the call from the door to the last byte. */
+/** Plays a buyer's call. The product's own pipeline serves the call from its arrival to the last byte. */
 export async function playCall(parts: NodeParts, machine: Machine, plan: CallPlan): Promise<void> {
   const node = machine.node()
   if (node === undefined || node.calls.isEnding) return

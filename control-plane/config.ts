@@ -128,22 +128,24 @@ const Variables = z.object({
   ...sharedVariables,
   ...telemetryVariables,
   PORT: wholeNumber(8_403, 0, 65_535),
-  DATABASE_URL: z.string('DATABASE_URL is required').regex(/^postgres(ql)?:\/\//, 'DATABASE_URL is a postgres:// URL'),
+  DATABASE_URL: z
+    .string('DATABASE_URL is required')
+    .regex(/^postgres(ql)?:\/\//, 'DATABASE_URL must be a postgres:// URL'),
   DATABASE_POOL: wholeNumber(10, 2, 200),
   FINGERPRINT_PEPPER: secretOf('FINGERPRINT_PEPPER'),
   SESSION_SECRET: secretOf('SESSION_SECRET'),
   CHAIN_RPC_URL: optionalText.pipe(
     z
-      .url('CHAIN_RPC_URL is a URL')
+      .url('CHAIN_RPC_URL must be a URL')
       .transform((url) => new Secret(url))
       .optional(),
   ),
   CHAIN_ID: wholeNumber(BASE_CHAIN_ID, 1, 4_294_967_295),
-  SUPPORT_EMAIL: optionalText.pipe(z.email('SUPPORT_EMAIL is an e-mail address').optional()),
+  SUPPORT_EMAIL: optionalText.pipe(z.email('SUPPORT_EMAIL must be an e-mail address').optional()),
   SMTP_URL: optionalText.pipe(
     z
       .string()
-      .refine(isMailServer, 'SMTP_URL is smtp:// or smtps:// with a host, and a user and password if needed')
+      .refine(isMailServer, 'SMTP_URL must be smtp:// or smtps:// with a host, and a user and password if needed')
       .transform((url) => new Secret(url))
       .optional(),
   ),
@@ -153,14 +155,14 @@ const Variables = z.object({
   TREASURY_ADDRESS: addressVariable('TREASURY_ADDRESS'),
   TREASURY_PRIVATE_KEY: privateKeyVariable('TREASURY_PRIVATE_KEY'),
   TREASURY_KEY_FILE: optionalText.transform(readKeyFile),
-  TREASURY_SIGNER_URL: optionalText.pipe(z.url('TREASURY_SIGNER_URL is a URL').optional()),
+  TREASURY_SIGNER_URL: optionalText.pipe(z.url('TREASURY_SIGNER_URL must be a URL').optional()),
   TREASURY_COLD_ADDRESS: addressVariable('TREASURY_COLD_ADDRESS'),
   TREASURY_CEILING_MICRO: wholeNumber(10_000_000_000, 0, 1_000_000_000_000_000),
   TREASURY_FLOOR_MICRO: wholeNumber(100_000_000, 0, 1_000_000_000_000_000),
   TREASURY_FROM_BLOCK: optionalText.pipe(
     z
       .string()
-      .regex(/^\d{1,15}$/, 'TREASURY_FROM_BLOCK is the number of a block')
+      .regex(/^\d{1,15}$/, 'TREASURY_FROM_BLOCK must be the number of a block')
       .transform((text) => BigInt(text))
       .optional(),
   ),
@@ -177,7 +179,7 @@ const Variables = z.object({
   ALLOWANCE_BATCH_SECONDS: wholeNumber((5 * MINUTE) / SECOND, 1, DAY / SECOND),
   ALLOWANCE_READ_SECONDS: wholeNumber(30, 1, HOUR / SECOND),
   FACILITATOR_PRIVATE_KEY: privateKeyVariable('FACILITATOR_PRIVATE_KEY'),
-  FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
+  FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL must be a URL').optional()),
   PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
   CONTRACT_EXPOSURE_MICRO: wholeNumber(20_000_000, 1_000_000, 1_000_000_000_000),
   PAYMENT_EXPOSURE_MICRO: wholeNumber(500_000_000, 1_000_000, 1_000_000_000_000),
@@ -208,7 +210,7 @@ function readMailFrom(text: string | undefined, context: z.RefinementCtx<string 
   if (text === undefined) return undefined
   const [, name = '', address = text] = NAMED_SENDER.exec(text) ?? []
   if (z.email().safeParse(address).success) return { name: name.trim(), address }
-  context.addIssue({ code: 'custom', message: 'MAIL_FROM is an e-mail address, or a name and <address>' })
+  context.addIssue({ code: 'custom', message: 'MAIL_FROM must be an e-mail address, or a name and <address>' })
   return z.NEVER
 }
 
@@ -221,7 +223,7 @@ function readKeyFile(path: string | undefined, context: z.RefinementCtx<string |
   }
   try {
     const read = privateKeyVariable('TREASURY_KEY_FILE').safeParse(readFileSync(path, 'utf8').trim())
-    return read.success ? read.data : issue('TREASURY_KEY_FILE has a private key: 0x and 64 hex digits')
+    return read.success ? read.data : issue('TREASURY_KEY_FILE must hold a private key: 0x and 64 hex digits')
   } catch {
     return issue('TREASURY_KEY_FILE cannot be read')
   }
@@ -350,7 +352,8 @@ function allowancesOf(variables: z.output<typeof Variables>): AllowanceSettings 
 function signingOf(variables: z.output<typeof Variables>): TreasuryConfig['signing'] | undefined {
   const { TREASURY_PRIVATE_KEY: key, TREASURY_KEY_FILE: filed, TREASURY_SIGNER_URL: url } = variables
   const sources = [key && { key }, filed && { key: filed }, url && { url }].filter((one) => one !== undefined)
-  if (sources.length > 1) throw new Error('name one of TREASURY_PRIVATE_KEY, TREASURY_KEY_FILE, TREASURY_SIGNER_URL')
+  if (sources.length > 1)
+    throw new Error('set only one of TREASURY_PRIVATE_KEY, TREASURY_KEY_FILE and TREASURY_SIGNER_URL')
   return sources[0] === '' ? undefined : sources[0]
 }
 
@@ -359,9 +362,9 @@ function treasuryOf(variables: z.output<typeof Variables>): TreasuryConfig | und
   const signing = signingOf(variables)
   if (signing === undefined) return undefined
   const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = variables
-  if (address === undefined) throw new Error('who signs for the treasury needs TREASURY_ADDRESS')
-  if (rpcUrl === undefined) throw new Error('who signs for the treasury needs CHAIN_RPC_URL')
-  if (coldAddress === address) throw new Error('TREASURY_COLD_ADDRESS is another address than TREASURY_ADDRESS')
+  if (address === undefined) throw new Error('a signer of the treasury needs TREASURY_ADDRESS')
+  if (rpcUrl === undefined) throw new Error('a signer of the treasury needs CHAIN_RPC_URL')
+  if (coldAddress === address) throw new Error('TREASURY_COLD_ADDRESS must differ from TREASURY_ADDRESS')
   return {
     ...tokenOf(variables),
     address,
@@ -393,6 +396,6 @@ function facilitatorOf(variables: z.output<typeof Variables>): PaymentConfig['fa
 /** Reads the one variable that a migration needs. Throws an Error when it is missing. */
 export function readDatabaseUrl(environment: Environment = process.env): Secret {
   const parsed = Variables.shape.DATABASE_URL.safeParse(environment['DATABASE_URL'])
-  if (!parsed.success) throw new Error('DATABASE_URL is a postgres:// URL and required')
+  if (!parsed.success) throw new Error('DATABASE_URL is required and must be a postgres:// URL')
   return new Secret(parsed.data)
 }

@@ -45,7 +45,8 @@ async function runWorker(plane: ControlPlane): Promise<Stop> {
 }
 
 async function main(role: string | undefined): Promise<void> {
-  if (role !== 'server' && role !== 'worker') throw new Error(`the role is one of: ${Object.keys(ROLES).join(', ')}`)
+  if (role !== 'server' && role !== 'worker')
+    throw new Error(`the role must be one of: ${Object.keys(ROLES).join(', ')}`)
   const config = readConfig()
   armCrash(config.crashAt)
   const instance = `${hostname()}-${process.pid}`

@@ -90,7 +90,7 @@ const Variables = z.object({
   ...sharedVariables,
   ...telemetryVariables,
   PORT: wholeNumber(8_402, 0, 65_535),
-  CONTROL_PLANE_URL: optionalText.pipe(z.url('CONTROL_PLANE_URL is a URL').optional()),
+  CONTROL_PLANE_URL: optionalText.pipe(z.url('CONTROL_PLANE_URL must be a URL').optional()),
   JOURNAL_DIR: z.string('JOURNAL_DIR is required').min(1, 'JOURNAL_DIR is required'),
   JOURNAL_ACCEPT_DAMAGE: flag,
   SNAPSHOT_FILE: optionalText,
@@ -99,13 +99,13 @@ const Variables = z.object({
   ARTIFACT_S3_PREFIX: optionalText.pipe(
     z
       .string()
-      .regex(/^[\w./-]{1,200}$/, 'ARTIFACT_S3_PREFIX is up to 200 letters, digits, dots, dashes and slashes')
+      .regex(/^[\w./-]{1,200}$/, 'ARTIFACT_S3_PREFIX must be up to 200 letters, digits, dots, dashes and slashes')
       .optional(),
   ),
   ARTIFACT_S3_ENDPOINT: optionalText.pipe(
     z
       .string()
-      .regex(/^https?:\/\/[^/@?#\s]+\/?$/, 'ARTIFACT_S3_ENDPOINT is an http or https URL without a path')
+      .regex(/^https?:\/\/[^/@?#\s]+\/?$/, 'ARTIFACT_S3_ENDPOINT must be an http or https URL without a path')
       .optional(),
   ),
   ARTIFACT_S3_REGION: optionalText,
@@ -119,7 +119,7 @@ const Variables = z.object({
   ARTIFACT_TOTAL_BYTES: wholeNumber(20 * GIGABYTE, 1, 1_024 * GIGABYTE),
   NODE_ID: z
     .string()
-    .regex(/^[\w.-]{0,64}$/, 'NODE_ID is up to 64 letters, digits, dots and dashes')
+    .regex(/^[\w.-]{0,64}$/, 'NODE_ID must be up to 64 letters, digits, dots and dashes')
     .optional()
     .transform(
       (text) =>
@@ -132,7 +132,7 @@ const Variables = z.object({
   DRAIN_PAUSE_MS: wholeNumber(0, 0, 60_000),
   LOG_CALL_SHARE: optionalText
     .transform((text) => (text === undefined ? 1 : Number(text)))
-    .pipe(z.number('LOG_CALL_SHARE is 0 to 1').min(0).max(1)),
+    .pipe(z.number('LOG_CALL_SHARE must be 0 to 1').min(0).max(1)),
   MAX_OPEN_CALLS: wholeNumber(10_000, 1, 1_000_000),
   MAX_HELD_BODY_BYTES: wholeNumber(512 * MEGABYTE, 64 * MEGABYTE, 1_024 * GIGABYTE),
   MAX_HELD_ANSWER_BYTES: wholeNumber(512 * MEGABYTE, MEGABYTE, 1_024 * GIGABYTE),

@@ -13,7 +13,7 @@ export function addressVariable(name: string) {
   return optionalText.transform((text, context): ChainAddress | undefined => {
     if (text === undefined) return undefined
     if (isAddress(text)) return getAddress(text)
-    context.addIssue({ code: 'custom', message: `${name} is an address: 0x, 40 hex digits, and a right checksum` })
+    context.addIssue({ code: 'custom', message: `${name} must be an address: 0x, 40 hex digits, and a right checksum` })
     return z.NEVER
   })
 }
@@ -23,7 +23,7 @@ export function privateKeyVariable(name: string) {
   return optionalText.transform((text, context) => {
     if (text === undefined) return undefined
     if (PRIVATE_KEY.test(text) && BigInt(text) > 0n && BigInt(text) < KEY_ORDER) return new Secret(text)
-    context.addIssue({ code: 'custom', message: `${name} is a private key: 0x and 64 hex digits` })
+    context.addIssue({ code: 'custom', message: `${name} must be a private key: 0x and 64 hex digits` })
     return z.NEVER
   })
 }

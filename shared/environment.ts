@@ -32,7 +32,7 @@ export const optionalText = z
 export function secretOf(name: string) {
   return z
     .string(`${name} is required`)
-    .min(MIN_SECRET_CHARS, `${name} has at least ${MIN_SECRET_CHARS} characters`)
+    .min(MIN_SECRET_CHARS, `${name} must have at least ${MIN_SECRET_CHARS} characters`)
     .transform((text) => new Secret(text))
 }
 
@@ -40,7 +40,7 @@ export function secretOf(name: string) {
 const crashAt = optionalText.transform((text, context) => {
   if (text === undefined) return undefined
   const at = parseCrashAt(text)
-  if (at === undefined) context.addIssue({ code: 'custom', message: 'CRASH_AT is a known place, # and a passage' })
+  if (at === undefined) context.addIssue({ code: 'custom', message: 'CRASH_AT must be a known place, # and a passage' })
   return at
 })
 
@@ -62,7 +62,7 @@ function readNetworks(text: string, context: z.RefinementCtx<string>): readonly 
   if (!knownNetworks.every(isNetwork)) {
     context.addIssue({
       code: 'custom',
-      message: 'TRUSTED_PROXIES is a list of addresses, networks and names of networks',
+      message: 'TRUSTED_PROXIES must be a list of addresses, networks and names of networks',
     })
   }
   return knownNetworks
@@ -72,10 +72,10 @@ function readNetworks(text: string, context: z.RefinementCtx<string>): readonly 
 export const sharedVariables = {
   NODE_ENV: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
-  REDIS_URL: z.string('REDIS_URL is required').regex(/^rediss?:\/\//, 'REDIS_URL is a redis:// URL'),
+  REDIS_URL: z.string('REDIS_URL is required').regex(/^rediss?:\/\//, 'REDIS_URL must be a redis:// URL'),
   REDIS_CACHE_URL: z
     .string()
-    .regex(/^(rediss?:\/\/.*)?$/, 'REDIS_CACHE_URL is a redis:// URL')
+    .regex(/^(rediss?:\/\/.*)?$/, 'REDIS_CACHE_URL must be a redis:// URL')
     .optional(),
   MONEY_BUCKETS: wholeNumber(1, 1, 64),
   BASE_URL: origin('http://127.0.0.1:8402'),
@@ -116,10 +116,10 @@ export function readEnvironment<
     throw new Error(`the configuration is not valid:\n  ${problems.join('\n  ')}`)
   }
   if (parsed.data.NODE_ENV === 'production' && parsed.data.ALLOW_LOOPBACK_UPSTREAMS) {
-    throw new Error('ALLOW_LOOPBACK_UPSTREAMS is for development and refuses to start in production')
+    throw new Error('ALLOW_LOOPBACK_UPSTREAMS is for development: unset it in production')
   }
   if (parsed.data.NODE_ENV === 'production' && parsed.data.CRASH_AT !== undefined) {
-    throw new Error('CRASH_AT is for tests and refuses to start in production')
+    throw new Error('CRASH_AT is for tests: unset it in production')
   }
   return parsed.data
 }

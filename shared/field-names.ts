@@ -58,7 +58,7 @@ export function toCamelFields(body: unknown): unknown {
 }
 
 function unknownMember(name: string): AppError {
-  return new AppError('invalid_request', { message: `${name} is no member of this input.`, param: name })
+  return new AppError('invalid_request', { message: `${name} is not a field of this request.`, param: name })
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -54,12 +54,12 @@ export function createHeadCheck(): (head: Head) => HeadFault | undefined {
       return { error: new AppError('request_too_large', { message: 'Too many header lines.' }), status: 431 }
     }
     if (url.length > MAX_URL_CHARS) return invalid(`The request target has at most ${MAX_URL_CHARS} characters.`)
-    if (!url.startsWith('/') || url.includes('#')) return invalid('The request target is a path.')
+    if (!url.startsWith('/') || url.includes('#')) return invalid('The request target must be a path.')
     const repeated = repeatedHeader(rawHeaders)
-    if (repeated !== undefined) return invalid(`${repeated} is given once.`)
+    if (repeated !== undefined) return invalid(`Send ${repeated} once.`)
     const { host } = headers
     if (host === undefined || host === '' || (host !== validHost && !isHost(host))) {
-      return invalid('Host is the name or address of a host, with or without a port.')
+      return invalid('Host must be the name or address of a host, with or without a port.')
     }
     validHost = host
     return undefined

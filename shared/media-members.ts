@@ -51,7 +51,7 @@ const COUNT: readonly string[] = [
 const ASPECT_RATIO: readonly string[] = ['aspect_ratio', 'aspectRatio', 'ratio']
 const RESPONSE_FORMAT: readonly string[] = ['response_format', 'responseFormat']
 
-const AT_THE_TOP = 'its members stand at the top of the request'
+const AT_THE_TOP = 'put its members at the top level of the request'
 /** Objects that some clients put around their members. */
 const CONTAINERS: Readonly<Record<string, string>> = Object.fromEntries(
   ['parameters', 'extra_body', 'extraBody', 'provider_options', 'providerOptions', 'input_params', 'instances'].map(
@@ -126,7 +126,7 @@ export const MEDIA_MEMBERS = {
       ...CONTAINERS,
       ...refuse(
         ['num_frames', 'numFrames', 'frames', 'total_frames', 'frame_count', 'video_frames'],
-        'a length is in seconds',
+        'give the length in seconds',
       ),
       ...refuse(
         [
@@ -153,7 +153,7 @@ export const MEDIA_MEMBERS = {
         ],
         'videos are made from text and images',
       ),
-      ...refuse(['loras', 'lora', 'keyframes', 'storyboard', 'multi_prompt'], 'it is sent to no seller'),
+      ...refuse(['loras', 'lora', 'keyframes', 'storyboard', 'multi_prompt'], 'no seller receives it'),
     },
   },
   music: {
@@ -189,7 +189,7 @@ export const MEDIA_MEMBERS = {
         'music is made from words',
       ),
       ...refuse(['tags', 'style', 'genre', 'mood', 'bpm', 'tempo', 'key_scale'], 'say it in the prompt'),
-      ...refuse(['make_instrumental', 'makeInstrumental', 'is_instrumental'], 'instrumental is its name'),
+      ...refuse(['make_instrumental', 'makeInstrumental', 'is_instrumental'], 'use instrumental'),
     },
   },
   image: {

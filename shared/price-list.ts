@@ -69,7 +69,7 @@ export const PriceConditionsSchema = z
     /** UTC dates on which the override does not apply, such as holidays: `2027-01-01`. */
     exceptDates: z.array(UtcDate).min(1).max(MAX_EXCEPTED_DATES).readonly().optional(),
   })
-  .refine((when) => Object.values(when).some((value) => value !== undefined), 'an override names a condition')
+  .refine((when) => Object.values(when).some((value) => value !== undefined), 'an override needs a condition')
 export type PriceConditions = z.infer<typeof PriceConditionsSchema>
 
 /** Prices that replace others while the conditions hold. A class without a price here keeps its own. */

@@ -30,7 +30,7 @@ export function parseKeyRing(text: string): KeyRing {
     const [id, encoded] = entry.trim().split(':', 2)
     const key = Buffer.from(encoded ?? '', 'base64')
     if (!id || !/^[\w.-]{1,32}$/.test(id) || key.length !== KEY_BYTES) {
-      throw new Error('CREDENTIAL_KEYS is a list of id:base64 with 32 bytes a key')
+      throw new Error('CREDENTIAL_KEYS must be a list of id:base64 with 32 bytes a key')
     }
     keys.set(id, key)
     currentId ??= id

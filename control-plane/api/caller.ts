@@ -24,7 +24,7 @@ export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor>
 async function findActor(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   const { rawHeaders } = request.raw
   const credentials = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
-  if (credentials > 1) throw new AppError('invalid_request', { message: 'One Authorization header is accepted.' })
+  if (credentials > 1) throw new AppError('invalid_request', { message: 'Send one Authorization header.' })
   const header = request.headers.authorization
   if (header !== undefined) {
     const key = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
@@ -61,6 +61,6 @@ export function isByCookie(actor: Actor): boolean {
 /** The Idempotency-Key header of a request. */
 export function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const value = request.headers['idempotency-key']
-  if (Array.isArray(value)) throw new AppError('invalid_request', { message: 'One Idempotency-Key is accepted.' })
+  if (Array.isArray(value)) throw new AppError('invalid_request', { message: 'Send one Idempotency-Key.' })
   return value
 }

@@ -48,7 +48,7 @@ function parseJson(body: Buffer): unknown {
     throw new AppError('invalid_json', { cause })
   }
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
-    throw new AppError('invalid_request', { message: 'A body has no field called __proto__.' })
+    throw new AppError('invalid_request', { message: 'A body must not have a field called __proto__.' })
   }
   return value
 }

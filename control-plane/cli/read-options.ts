@@ -40,7 +40,7 @@ export function wholeOption(
   bounds: { min: number; max: number },
 ): number | undefined {
   const value = numberOption(options, name, bounds)
-  if (value !== undefined && !Number.isSafeInteger(value)) throw usageError(`--${dashed(name)} is a whole number.`)
+  if (value !== undefined && !Number.isSafeInteger(value)) throw usageError(`--${dashed(name)} must be a whole number.`)
   return value
 }
 
@@ -60,7 +60,7 @@ export function choiceOption<const Word extends string>(
 ): Word | undefined {
   const text = textOption(options, name)
   const chosen = words.find((word) => word === text)
-  if (text !== undefined && chosen === undefined) throw usageError(`--${dashed(name)} is ${words.join(' or ')}.`)
+  if (text !== undefined && chosen === undefined) throw usageError(`--${dashed(name)} must be ${words.join(' or ')}.`)
   return chosen
 }
 
@@ -91,7 +91,7 @@ export function instantOption(options: CommandOptions, name: string): number | u
   const text = textOption(options, name)
   if (text === undefined) return undefined
   const at = Date.parse(text)
-  if (!Number.isFinite(at)) throw usageError(`--${dashed(name)} is a time as 2026-11-21T15:00:00Z.`)
+  if (!Number.isFinite(at)) throw usageError(`--${dashed(name)} must be a time such as 2026-11-21T15:00:00Z.`)
   return at
 }
 

@@ -53,7 +53,9 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
     return run()
   }
   if (!IDEMPOTENCY_KEY.test(key)) {
-    throw new AppError('invalid_request', { message: 'An Idempotency-Key is 1 to 255 printable ASCII characters.' })
+    throw new AppError('invalid_request', {
+      message: 'An Idempotency-Key must be 1 to 255 printable ASCII characters.',
+    })
   }
   const now = ctx.clock.now()
   const place = { tenant: scopeOf(actor), operation: operation.name, key }

@@ -33,10 +33,10 @@ const CONTRACTS: ReadonlySet<string> = new Set([
 ])
 
 /** A wallet that can be paid. Money sent to the zero address or to one of these contracts is lost. */
-export const PayoutWallet = Wallet.refine((wallet) => !/^0x0{40}$/.test(wallet), "the zero address is nobody's").refine(
-  (wallet) => !CONTRACTS.has(wallet),
-  'a contract of the chain is nobody that can be paid',
-)
+export const PayoutWallet = Wallet.refine(
+  (wallet) => !/^0x0{40}$/.test(wallet),
+  'the zero address belongs to nobody',
+).refine((wallet) => !CONTRACTS.has(wallet), 'the address is a contract that cannot spend what it receives')
 
 /** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */
 export const Dollars = z.number().transform(readDollars)
@@ -55,7 +55,7 @@ function readDollars(dollars: number | string, context: z.RefinementCtx): MicroU
 }
 
 const MAX_INSTANT = Date.UTC(2200, 0, 1)
-const NO_INSTANT = 'an instant is Unix milliseconds, ISO 8601 with its zone, or a plain date'
+const NO_INSTANT = 'an instant must be Unix milliseconds, ISO 8601 with its zone, or a plain date'
 
 /**
  * An instant, parsed into Unix milliseconds. It is given as Unix milliseconds (digits in a query string), as ISO 8601
@@ -66,7 +66,7 @@ export const Instant = z
   .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
   .refine((at) => at >= 0 && at < MAX_INSTANT, NO_INSTANT)
 
-const NO_DAY = 'a day is written as 2026-11-21, from 1970 to 2199'
+const NO_DAY = 'a day must be written as 2026-11-21, from 1970 to 2199'
 
 /** A UTC day as text. The database has no year 0, and some days after the year 9999 have no text. */
 export const Day = z.iso.date(NO_DAY).refine((day) => day >= '1970' && day < '2200', NO_DAY)
@@ -78,11 +78,14 @@ export const ModelName = z
   .string()
   .min(1)
   .max(160)
-  .regex(/^[\x21-\x7e]+$/, 'model names have letters, digits and symbols only, no spaces')
-  .refine((name) => name.split(/[/?#]/).every((part) => part !== '.' && part !== '..'), 'a model is no dot segment')
+  .regex(/^[\x21-\x7e]+$/, 'model names must have letters, digits and symbols only, no spaces')
+  .refine(
+    (name) => name.split(/[/?#]/).every((part) => part !== '.' && part !== '..'),
+    'a model name must have no dot segment',
+  )
 
 /** Number of items in a page. A query string gives it as text. */
 export const PageSize = wholeNumber(1, 100).prefault(25)
 
 /** A unique name of a ledger operation: a ticket, an invoice, or a payment provider's event. */
-export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')
+export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket must be 1 to 100 letters, digits or . : - _')

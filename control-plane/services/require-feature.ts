@@ -9,7 +9,7 @@ const RETRY_SECONDS = 60
 export async function requireFeature(ctx: Pick<Ctx, 'controls'>, feature: FeatureName): Promise<void> {
   if (await ctx.controls.isOn(feature)) return
   throw new AppError('service_unavailable', {
-    message: `Switched off for now: ${FEATURES[feature]}`,
+    message: `An operator has switched this off for now: "${FEATURES[feature]}"`,
     detail: { limit_source: 'switched_off', feature },
     retryAfterSeconds: RETRY_SECONDS,
   })

@@ -150,9 +150,9 @@ export function readQuery({ url }: FastifyRequest, { query: knownNames, ignoresO
   const ignored = new Set<string>()
   for (const [name, value] of all) {
     const param = cleanLine(name, MAX_TOLD_NAME)
-    if (query.has(name)) throw refuseMember(param, 'A query member is given once.')
+    if (query.has(name)) throw refuseMember(param, 'Send each query parameter once.')
     if (knownNames.includes(name)) query.append(name, value)
-    else if (ignoresOthers !== true) throw refuseMember(param, `${param} is no member of this query.`)
+    else if (ignoresOthers !== true) throw refuseMember(param, `${param} is not a parameter of this query.`)
     else if (ignored.size < MAX_TOLD_NAMES) ignored.add(param)
   }
   return { query, ignored: [...ignored] }

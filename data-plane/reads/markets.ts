@@ -35,7 +35,7 @@ export const listMarkets: Read = async (sources, { query }) => {
   const name = query.get('model')
   const by = query.get('priced_by')
   if (by !== null && by !== 'tokens' && by !== 'media') {
-    throw new AppError('invalid_request', { message: 'priced_by is tokens or media.', param: 'priced_by' })
+    throw new AppError('invalid_request', { message: 'priced_by must be tokens or media.', param: 'priced_by' })
   }
   const all = await (name === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(name)?.id ?? '']))
   if (by === null) return all

@@ -183,14 +183,20 @@ function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined)
   const floor = query.get('min_discount_pct')
   const traits = query.get('require')?.split(',') ?? []
   if (method !== undefined && !RESOURCE_METHODS.some((each) => each === method)) {
-    throw new AppError('invalid_request', { message: `method is ${RESOURCE_METHODS.join(', ')}.`, param: 'method' })
+    throw new AppError('invalid_request', {
+      message: `method must be ${RESOURCE_METHODS.join(', ')}.`,
+      param: 'method',
+    })
   }
   if (path !== undefined && !isPlainPath(path)) {
-    throw new AppError('invalid_request', { message: 'path is a plain path at the provider.', param: 'path' })
+    throw new AppError('invalid_request', { message: 'path must be a plain path at the provider.', param: 'path' })
   }
   if (floor !== null && !/^(0|[1-9]\d?|100)$/.test(floor)) throw new AppError('invalid_minimum_discount')
   if (traits.length > MAX_REQUIRED_TRAITS || !traits.every((name) => TraitName.safeParse(name).success)) {
-    throw new AppError('invalid_request', { message: 'require names traits, parted by commas.', param: 'require' })
+    throw new AppError('invalid_request', {
+      message: 'require must name traits, separated by commas.',
+      param: 'require',
+    })
   }
   const floorPercent = strictestFloor([floor === null ? undefined : Number(floor), pathFloorPercent])
   return { good: query.get('model') ?? undefined, method, path, traits, floorPercent }

@@ -47,7 +47,7 @@ const FLOW = [
   'POST the request without a credential: the answer is 402 with its price in accepts and in PAYMENT-REQUIRED.',
   'Choose an entry of accepts, upto before exact: upto takes what the call cost, exact the quoted price.',
   'Sign it and send the same request again with PAYMENT-SIGNATURE.',
-  'The answer is 200 with PAYMENT-RESPONSE; the last event of a stream says how the payment stands.',
+  'The answer is 200 with PAYMENT-RESPONSE; the last event of a stream has the state of the payment.',
 ]
 
 /** `GET /api/x402/info`: how to pay for single calls, and the calls that can be paid in this way. */

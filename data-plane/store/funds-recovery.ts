@@ -101,7 +101,9 @@ export function createHeir(ports: HeirPorts): Heir {
       if (isHandingOn || membership === undefined || journal.inherited().length === 0) return
       isHandingOn = true
       handOnAll(membership)
-        .catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'an inheritance could not be handed on'))
+        .catch((error: unknown) =>
+          log.warn({ cause: describeCause(error) }, 'captures of a dead process could not be brought into the gate'),
+        )
         .finally(() => {
           isHandingOn = false
         })

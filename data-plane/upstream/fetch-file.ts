@@ -35,12 +35,12 @@ export const FILE_TIMES = { firstByteMs: 30 * SECOND, idleMs: 30 * SECOND, total
 /** Faults of a provider's file, and whether a further attempt would end in the same way. */
 export const FILE_FAULTS = {
   forbidden: { isFinal: true, words: 'its address may not be dialled' },
-  redirected: { isFinal: true, words: 'its address leads on to another' },
-  missing: { isFinal: true, words: 'the provider does not give it out' },
-  no_media: { isFinal: true, words: 'it is a page or a message and no media' },
+  redirected: { isFinal: true, words: 'its address redirects to another one' },
+  missing: { isFinal: true, words: 'the provider does not have it or refuses it' },
+  no_media: { isFinal: true, words: 'it is a web page or a message, not a media file' },
   encoded: { isFinal: true, words: 'it came compressed' },
-  endless: { isFinal: true, words: 'it does not say where it ends' },
-  too_large: { isFinal: true, words: 'it is larger than files may be here' },
+  endless: { isFinal: true, words: 'it has neither a length nor chunks' },
+  too_large: { isFinal: true, words: 'it is larger than the limit' },
   cut: { isFinal: false, words: 'it broke off' },
   stalled: { isFinal: false, words: 'it stopped coming' },
   too_slow: { isFinal: false, words: 'it took too long' },

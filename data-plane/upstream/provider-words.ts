@@ -37,7 +37,7 @@ const PATH = /(?:^|[\s"'(=,:[])(?:\.{0,2}|~|[a-z]:)[/\\][\w.-]|\\\w+\\/i
 const TRACE =
   /\b(?:traceback|stack|exception|line \d+)\b|\bat [\w.$<>]+ ?\(|\.(?:py|js|ts|go|rs|java|cc?|cpp|php|rb):?\b/i
 const SEPARATORS = /[\s"'`,;:(){}[\]<>=|!?*]+/
-const CREDENTIAL_TOLD = 'its words held the credential and are not kept'
+const CREDENTIAL_TOLD = 'the text held the credential and is not stored'
 
 export function readProviderWords(body: Pick<ErrorBody, 'message' | 'param'>, speaker: AskedProvider): ProviderWords {
   const text = oneLine(body.message)

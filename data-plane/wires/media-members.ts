@@ -44,7 +44,7 @@ export function refuseMembers(body: JsonObject, { refusals }: MemberTable): void
   for (const name in body) {
     const words = Object.hasOwn(refusals, name) ? refusals[name] : undefined
     if (words === undefined || asksForNothing(body[name])) continue
-    throw new AppError('invalid_request', { message: `${name} is no member here: ${words}.`, param: name })
+    throw new AppError('invalid_request', { message: `${name} is not supported: ${words}.`, param: name })
   }
 }
 

@@ -1,8 +1,9 @@
 import type { ChainRailName } from './chain-payments.ts'
 
 /**
- * Switches that operators turn without a restart. Each text says what continues while the feature is off. All are on
- * unless turned off. The control plane reads them from its tables, the data plane from the `limits` document.
+ * Switches that operators turn without a restart. Each text says what the feature allows, and what finishes while it is
+ * off. All are on unless turned off. The control plane reads them from its tables, the data plane from the `limits`
+ * document.
  */
 export const FEATURES = {
   sign_ups: 'New people can create an account.',

@@ -28,7 +28,7 @@ export type TelemetrySettings = {
 
 const MAX_TIMEOUT_MS = 60_000
 const truth = optionalText.transform((text) => text?.toLowerCase() === 'true')
-const url = optionalText.pipe(z.url({ protocol: /^https?$/, error: 'is an http or https URL' }).optional())
+const url = optionalText.pipe(z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional())
 const number = optionalText.transform((text) => (text === undefined ? undefined : Number(text)))
 const timeout = number.pipe(z.number().int().min(1).max(MAX_TIMEOUT_MS).optional())
 /** `key=value` pairs with commas between, values percent-encoded (the format of W3C Baggage). */
@@ -38,7 +38,7 @@ const pairs = optionalText.transform((text, context) => {
     const at = pair.indexOf('=')
     const name = pair.slice(0, Math.max(at, 0)).trim()
     if (name === '') {
-      context.addIssue({ code: 'custom', message: 'is key=value pairs with commas between' })
+      context.addIssue({ code: 'custom', message: 'must be key=value pairs separated by commas' })
       return z.NEVER
     }
     baggage.set(name, decode(pair.slice(at + 1).trim()))

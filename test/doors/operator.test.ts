@@ -192,7 +192,7 @@ describe('limits and switches', () => {
         () => undefined,
         (error: unknown) => error,
       )
-      return refused instanceof Error && refused.message.includes('Switched off')
+      return refused instanceof Error && refused.message.includes('switched this off')
     })
     await staff.feature.put.mutate({ name: 'new_offers', isOn: true, reason: 'drill over' })
     await staff.feature.put.mutate({ name: 'paid_calls', isOn: true, reason: 'drill over' })

@@ -303,7 +303,7 @@ it.each([
     if (kind === 'keyboard') await second.keyboard.press('j')
     else await second.getByRole('table', { name: 'Calls' }).locator('tbody').getByRole('button').first().click()
     const route = dialog(second).getByRole('region', { name: 'Route' })
-    await route.getByText(/It went to the cheapest of \d+ offers that could serve it/).waitFor()
+    await route.getByText(/The call went to the lowest-priced of \d+ offers that could serve it/).waitFor()
     await route.getByRole('row').filter({ hasText: offer }).getByText('served').waitFor()
     expect(await route.getByText('served', { exact: true }).count()).toBe(1)
     await second.keyboard.press('Escape')

@@ -122,7 +122,7 @@ describe('the playground', () => {
 
       if (kind === 'keyboard') await tabBackTo(page, /^Why here: /)
       await hands.press(/^Why here: /)
-      await page.getByText(/^It went to the cheapest of \d+ offers/).waitFor()
+      await page.getByText(/^The call went to the lowest-priced of \d+ offers/).waitFor()
       const entry = page.getByRole('link', { name: 'Open the log entry' })
       expect(await entry.getAttribute('href')).toMatch(/^\/buyer\/logs\?call=[0-9A-Z]{26}$/)
       await expect

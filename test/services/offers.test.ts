@@ -233,7 +233,7 @@ describe('a combination of credential, address and model has one active offer', 
     const put = (changes: object) => invoke(market.plane, operator, putProvider, { ...record, ...changes })
     const elsewhere = wish({ sellerBaseUrl: `${origin}/other/v2` })
     const told = await refusalOf(create(ada.seller, elsewhere))
-    expect([told.code, told.message]).toEqual(['invalid_base_url', `The base URL of Test is ${origin}/v1.`])
+    expect([told.code, told.message]).toEqual(['invalid_base_url', `The base URL of Test must be ${origin}/v1.`])
     expect((await put({ basePaths: ['/other/v2', ''] })).basePaths).toEqual(['/other/v2', ''])
     // The sample provider has no such path, and receives the request there.
     expect((await refusalOf(create(ada.seller, elsewhere))).code).toBe('provider_probe_failed')

@@ -331,7 +331,7 @@ describe('the signer of the treasury', () => {
     expect(await received(seller)).toBe(1_100_000n)
     writeFileSync(file, 'no key')
     expect(() => world.process({ ...byNobody, TREASURY_KEY_FILE: file })).toThrow('TREASURY_KEY_FILE')
-    expect(() => world.process({ TREASURY_SIGNER_URL: 'http://127.0.0.1:1' })).toThrow('name one of')
+    expect(() => world.process({ TREASURY_SIGNER_URL: 'http://127.0.0.1:1' })).toThrow('set only one of')
     rmSync(folder, { recursive: true })
   })
 

@@ -202,8 +202,8 @@ describe('stored bills', () => {
     expect(await stored(bob)).toBe(4)
     expect(await refusal(remove({ from: day(1), to: day(2) }))).toBe('from must not be after to.')
     for (const date of ['0000-01-01', '9999-12-31', '2026-02-30']) {
-      expect(await refusal(remove({ from: date, to: date })), date).toContain('a day is written as')
-      expect(await refusal(drift(ada, { to: date })), date).toContain('a day is written as')
+      expect(await refusal(remove({ from: date, to: date })), date).toContain('a day must be written as')
+      expect(await refusal(drift(ada, { to: date })), date).toContain('a day must be written as')
     }
     const asBuyer = await market.rest('DELETE', '/v1/seller/bills/test', { key: ada.buyerKey })
     expect(codeOf(asBuyer)).toBe('wrong_key_type')
@@ -265,7 +265,11 @@ describe('a bill by an admin key', () => {
       { raw: { status: 200, text: '{"data":[],"has_more":true,"next_page":"again"}' } },
       'it names a page twice',
     ],
-    ['a negative cost', { lines: [{ day: day0(1), model: 'm', line: 'input', usd: -1 }] }, 'a cost is not negative'],
+    [
+      'a negative cost',
+      { lines: [{ day: day0(1), model: 'm', line: 'input', usd: -1 }] },
+      'the cost must not be negative',
+    ],
     ['no costs', { lines: [] }, 'it has no lines'],
   ])('that answers %s fails with the reason, and no part of it is stored', async (_name, bills, reason) => {
     await set('openai', bills)

@@ -14,17 +14,25 @@ function anthropicBucket(start: string, end?: string): string {
 
 describe('a file of a bill', () => {
   it.each<[string, () => string, string]>([
-    ['a negative cost', () => `date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`, 'Line 3: a cost is not negative.'],
+    [
+      'a negative cost',
+      () => `date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`,
+      'Line 3: the cost must not be negative.',
+    ],
     [
       'an absurd cost',
       () => `date,model,cost_usd\n${day(1)},m,1000001`,
       'Line 2: a cost is above 1,000,000 US dollars.',
     ],
-    ['no number', () => `date,model,cost_usd\n${day(1)},m,NaN`, 'Line 2: the cost is no decimal number.'],
-    ['a comma for a point', () => `date,model,cost_usd\n${day(1)},m,"1,5"`, 'Line 2: the cost is no decimal number.'],
+    ['no number', () => `date,model,cost_usd\n${day(1)},m,NaN`, 'Line 2: the cost must be a decimal number.'],
+    [
+      'a comma for a point',
+      () => `date,model,cost_usd\n${day(1)},m,"1,5"`,
+      'Line 2: the cost must be a decimal number.',
+    ],
     ['a day to come', () => `date,model,cost_usd\n${day(-1)},m,1`, 'has not begun in UTC.'],
     ['a day of long ago', () => `date,model,cost_usd\n2020-01-01,m,1`, 'more than 400 days ago.'],
-    ['no day', () => `date,model,cost_usd\n2026-02-30,m,1`, 'Line 2: the date is no day as 2026-11-21.'],
+    ['no day', () => `date,model,cost_usd\n2026-02-30,m,1`, 'Line 2: the date must be a day such as 2026-11-21.'],
     [
       'a line twice',
       () => `date,model,cost_usd\n${day(1)},m,1\n${day(1)},m,1`,
@@ -33,7 +41,7 @@ describe('a file of a bill', () => {
     [
       'a whole and a part',
       () => `date,model,class,cost_usd\n${day(1)},m,,1\n${day(1)},m,input,1`,
-      'Line 3: it and Line 2 are',
+      'Line 3: it and Line 2 give',
     ],
     ['a missing cell', () => `date,model,cost_usd\n${day(1)},m`, 'Line 2: it has 2 cells, not 3.'],
     ['a missing column', () => `date,model\n${day(1)},m`, 'Line 1: the column cost_usd is missing.'],
@@ -59,7 +67,7 @@ describe('a file of a bill', () => {
     [
       'a cost that is a formula',
       () => `date,model,cost_usd\n${day(1)},m,=1+1`,
-      'Line 2: the cost is no decimal number.',
+      'Line 2: the cost must be a decimal number.',
     ],
     ['a line break in quotes', () => `date,model,cost_usd\n${day(1)},"m\nn",1`, 'Line 2: a quotation is not closed.'],
     ['columns by semicolons', () => `date;model;cost_usd\n${day(1)};m;1`, 'there is no column "date;model;cost_usd"'],
@@ -75,7 +83,7 @@ describe('a file of a bill', () => {
       'Line 2: a cost is above 1,000,000 US dollars.',
     ],
     ['an infinite number', () => `[{"date":"${day(1)}","model":"m","cost_usd":1e400}]`, 'Row 1: '],
-    ['a day with a zone', () => `date,model,cost_usd\n${day(1)}T23:00:00-05:00,m,1`, 'Line 2: the date is no day'],
+    ['a day with a zone', () => `date,model,cost_usd\n${day(1)}T23:00:00-05:00,m,1`, 'Line 2: the date must be a day'],
     [
       'a bucket of another zone',
       () => anthropicBucket(`${day(2)}T00:00:00+09:00`, `${day(1)}T00:00:00+09:00`),
@@ -94,12 +102,16 @@ describe('a file of a bill', () => {
     [
       'a row of another zone',
       () => JSON.stringify({ data: [{ date: `${day(2)}T00:00:00-08:00`, model: 'm', usage: 1 }] }),
-      'Row 1: the date is no day',
+      'Row 1: the date must be a day',
     ],
     ['a head alone', () => 'date,model,cost_usd', 'The bill: it has no lines.'],
     ['half of a JSON', () => '[{"date":', 'The file: it begins like JSON and is not valid JSON.'],
     ['a row of another form', () => `[{"date":"${day(1)}","model":"m","usd":1}]`, 'Row 1: '],
-    ['fractional units', () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`, 'Line 2: the units are no whole number'],
+    [
+      'fractional units',
+      () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`,
+      'Line 2: the units must be a whole number',
+    ],
     [
       'a report in another currency',
       () =>

@@ -7,14 +7,14 @@ const offers = [offer('a', 10), offer('b', 20), offer('a', 30)]
 
 describe('the route that a call took', () => {
   it.each([
-    ['the first', offers, [attempt('a')], [0, 'It went to the cheapest of 3 offers that could serve it.']],
-    ['the only one', [offer('a', 10)], [attempt('a')], [0, 'It went to the only offer that could serve it.']],
-    ['one behind an offer that was passed over', offers, [attempt('b')], [1, 'in front of 2 others']],
+    ['the first', offers, [attempt('a')], [0, 'The call went to the lowest-priced of 3 offers that could serve it.']],
+    ['the only one', [offer('a', 10)], [attempt('a')], [0, 'The call went to the only offer that could serve it.']],
+    ['one behind an offer that was passed over', offers, [attempt('b')], [1, 'ahead of 2 others']],
     [
       'another offer of the provider that failed',
       offers,
       [attempt('a', 500), attempt('a')],
-      [2, 'It went to this one after 1 attempt at others failed.'],
+      [2, 'The call went to this offer after 1 attempt at others failed.'],
     ],
     [
       'the third offer, after two failures',

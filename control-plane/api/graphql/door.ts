@@ -209,7 +209,7 @@ function refusalOf(text: string): string | undefined {
 /** Refuses lists of operations and documents that are too long, before anything parses them. */
 function requireOneDocument(body: unknown): void {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new AppError('invalid_request', { message: 'A request is one object with a query.' })
+    throw new AppError('invalid_request', { message: 'A request must be one object with a query.' })
   }
   const query = 'query' in body ? body.query : undefined
   if (typeof query === 'string' && Buffer.byteLength(query) > DOCUMENT_LIMITS.bytes) {
@@ -228,7 +228,7 @@ async function contextOf(
   ctx.refusedWork.refuseSpent(causeOf(ctx, request))
   // A form of another site cannot send this header, and a script of another site cannot without a preflight.
   if (isByCookie(actor) && request.headers[SCRIPT_HEADER] === undefined) {
-    throw new AppError('forbidden', { message: `A session sends the header ${SCRIPT_HEADER}.` })
+    throw new AppError('forbidden', { message: `A request with a session needs the header ${SCRIPT_HEADER}.` })
   }
   return {
     ctx,

@@ -4,7 +4,7 @@ import { ERROR_CODES } from '#shared/errors.ts'
 import { builder } from './builder.ts'
 
 const Code = builder.enumType('ErrorCode', {
-  description: 'Every code that `extensions.code` of an error of ours may have; the same at every door.',
+  description: 'Every code that `extensions.code` of our errors may have; the same at every door.',
   values: ERROR_CODES,
 })
 

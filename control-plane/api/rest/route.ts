@@ -182,7 +182,7 @@ function answerOf<A extends Access, Input extends z.ZodType, Output>(
 /** The member that the door adds. Throws `invalid_request` for a body that has it. */
 function boundTo({ browser }: RestRequest, fields: unknown): { readonly browser: string | undefined } {
   if (!isRecord(fields) || !('browser' in fields)) return { browser }
-  throw new AppError('invalid_request', { message: 'browser is no member of this input.', param: 'browser' })
+  throw new AppError('invalid_request', { message: 'browser is not a field of this request.', param: 'browser' })
 }
 
 function readList(fields: object, name: string | undefined): Record<string, unknown> {

@@ -47,8 +47,8 @@ export function checkBatch({ url, method }: Pick<FastifyRequest, 'url' | 'method
   // tRPC also splits a batch at encoded commas.
   const calls = path.slice(PREFIX.length).split(/,|%2c/i).length
   if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
-  if (calls > 1 && method !== 'GET') throw batchRefused('A mutation comes alone.')
-  if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
+  if (calls > 1 && method !== 'GET') throw batchRefused('A batch must not hold a mutation. Send the mutation alone.')
+  if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch needs batch=1 in its query.')
 }
 
 /** The headers that say when to retry, from the first refused call. */

@@ -57,7 +57,7 @@ export async function openWallet({ terminal }: Pick<Cli, 'terminal'>, options: C
   }
   const secret = named ?? (await terminal.askSecret('Private key of the wallet (hidden): '))
   const digits = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(secret.reveal().trim())?.[1]
-  if (digits === undefined) throw usageError('A private key of a wallet has 64 hexadecimal digits.')
+  if (digits === undefined) throw usageError('A private key of a wallet must have 64 hexadecimal digits.')
   const { privateKeyToAccount } = await import('viem/accounts')
   return privateKeyToAccount(`0x${digits}`)
 }

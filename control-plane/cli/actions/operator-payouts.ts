@@ -17,7 +17,7 @@ function heldFacts(hold: State['departureHold']) {
     'waits for': hold.waitsFor,
     'of the treasury': hold.treasury,
     'read up to block': hold.block,
-    'has to be read past': hold.until === null ? null : instant(hold.until),
+    'must be read up to': hold.until === null ? null : instant(hold.until),
     'not in the books': hold.open.length === 0 ? null : hold.open.join(', '),
   }
 }

@@ -142,7 +142,7 @@ function reportBlocks(report: Report): OutputBlock[] {
 
 const WAITS = {
   own_prices: 'an operator set its prices: --overwrite replaces them',
-  large_move: 'a price moves by more than twice: --accept names it',
+  large_move: 'a price changes by more than a factor of two: name the model with --accept',
 } as const
 
 function providerBlocks(providers: readonly ProviderRow[]): OutputBlock[] {

@@ -117,13 +117,13 @@ export const assignDeparture: Action = async (cli, given) => {
 export const readChain: Action = async ({ connection }) => {
   const found = await connection.as('operator', (client) => client.treasury.chain.query({}))
   const known = facts({
-    chain: found.isReplaced ? 'another one than was read' : 'the one that was read',
+    chain: found.isReplaced ? 'replaced' : 'as before',
     since: found.replacedSince === null ? null : instant(found.replacedSince),
     genesis: found.genesis,
     'newest block': found.headBlock,
-    'the treasury has there': dollars(found.balanceMicro),
-    'the books count on': dollars(found.booksMicro),
-    'signatures are good until': found.signedUntil === null ? null : instant(found.signedUntil),
+    'balance on this chain': dollars(found.balanceMicro),
+    'balance in the books': dollars(found.booksMicro),
+    'signatures are valid until': found.signedUntil === null ? null : instant(found.signedUntil),
   })
   const rows = table(
     found.underWay,
@@ -144,7 +144,7 @@ export const acceptChain: Action = async (cli, given) => {
   const fromBlock = wholeOption(options, 'from-block', { min: 0, max: 2 ** 40 })
   const found = await cli.connection.as('operator', (client) => client.treasury.chain.query({}))
   const ended = found.underWay.map(({ what, count, amountMicro }) => `${count} ${what} of ${dollars(amountMicro)}`)
-  const what = ended.length === 0 ? 'No unfinished work.' : `It ends ${ended.join(', ')}.`
+  const what = ended.length === 0 ? 'No unfinished work.' : `The new chain ends ${ended.join(', ')}.`
   await confirm(cli, `${what} Accept the chain ${genesis}?`, isSet(options, 'yes'))
   const wanted = { genesis, reason, ...(fromBlock === undefined ? {} : { fromBlock }) }
   const done = await cli.connection.as('operator', (client) => client.treasury.acceptChain.mutate(wanted))

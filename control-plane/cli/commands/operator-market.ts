@@ -6,7 +6,7 @@ const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
 const DRY_RUN: Option = { flags: '--dry-run', text: 'show the changes, store nothing' }
 const ACCEPT: Option = {
   flags: '--accept <models>',
-  text: 'models whose prices may move by more than twice, with commas between; or all',
+  text: 'models whose prices may change by more than a factor of two, separated by commas; or all',
 }
 const OVERWRITE: Option = { flags: '--overwrite', text: 'also replace values that operators set' }
 const NOTE: Option = { flags: '--note <text>', text: 'public note' }

@@ -27,10 +27,10 @@ export function routeReasonOf(route: Route): string {
   if (place === undefined || offer === undefined) return 'No offer served the call.'
   if (attempts.length > 1) {
     const before = attempts.length - 1
-    return `It went to this one after ${before} ${before === 1 ? 'attempt' : 'attempts'} at others failed.`
+    return `The call went to this offer after ${before} ${before === 1 ? 'attempt' : 'attempts'} at others failed.`
   }
-  if (offers.length === 1) return 'It went to the only offer that could serve it.'
+  if (offers.length === 1) return 'The call went to the only offer that could serve it.'
   if (offers.every(({ estimateMicro }) => estimateMicro >= offer.estimateMicro))
-    return `It went to the cheapest of ${offers.length} offers that could serve it.`
-  return `It went to the offer that its routing put in front of ${offers.length - 1} others.`
+    return `The call went to the lowest-priced of ${offers.length} offers that could serve it.`
+  return `The call’s routing put this offer ahead of ${offers.length - 1} others.`
 }

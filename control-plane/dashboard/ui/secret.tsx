@@ -18,7 +18,7 @@ export function SecretOnce({ shown, onDone }: { readonly shown: ShownSecret; rea
   const [isStored, setStored] = useState(false)
   return (
     <Dialog dialog={{ isOpen: true, close: onDone }} title={shown.title} isClosable={false}>
-      <Notice tone="warn">It is shown once. The market cannot show it again.</Notice>
+      <Notice tone="warn">This is the only time that you see this secret. Store it now.</Notice>
       <Code label={shown.title} text={shown.secret} />
       {shown.about === undefined ? null : <p className="muted">{shown.about}</p>}
       <Check label="I have stored it" isOn={isStored} onChange={setStored} />

@@ -50,7 +50,7 @@ export const ConflictViewSchema = z.object({
 })
 export type ConflictView = z.infer<typeof ConflictViewSchema>
 
-const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash is 64 hex digits')
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash must be 64 hex digits')
 const Reason = oneLine(500).trim().min(1)
 const ListInput = z.strictObject({
   /** `waiting` leaves out events that a person has decided on. */

@@ -27,7 +27,7 @@ import type { UsageClass } from '#shared/usage.ts'
 const UnitDollars = z
   .string()
   .max(40)
-  .refine((text) => priceIn(text) !== undefined, 'a price is a decimal number of US dollars, not finer than 1e-12')
+  .refine((text) => priceIn(text) !== undefined, 'a price must be a decimal number of US dollars, not finer than 1e-12')
 
 function priceIn(text: string): PicoUsd | undefined {
   try {
@@ -42,7 +42,7 @@ const MAX_TOKEN_PRICE = 10_000_000_000n
 
 const TokenDollars = UnitDollars.refine(
   (text) => (priceIn(text) ?? 0n) <= MAX_TOKEN_PRICE,
-  'a token costs at most 0.01 US dollars: prices are of one token, not of a million',
+  'a token must cost at most 0.01 US dollars: send the price of one token, not of a million',
 )
 
 /** The highest plausible price of an image, a second or a search in pico-USD: 1,000 dollars. */
@@ -50,7 +50,7 @@ const MAX_UNIT_PRICE = 1_000_000_000_000_000n
 
 const PieceDollars = UnitDollars.refine(
   (text) => (priceIn(text) ?? 0n) <= MAX_UNIT_PRICE,
-  'a unit costs at most 1,000 US dollars',
+  'a unit must cost at most 1,000 US dollars',
 )
 
 /** The longest plausible minimum of billed time: an hour. */
@@ -77,10 +77,10 @@ const UtcTime = z
   .int()
   .min(0)
   .max(2_359)
-  .refine((time) => time % 100 < 60, 'a time of the UTC day is a number such as 130 for 01:30')
+  .refine((time) => time % 100 < 60, 'a time of the UTC day must be a number such as 130 for 01:30')
 const UtcDay = z
   .string()
-  .refine((day) => UTC_DAYS.some((utcDay) => utcDay === day), `a day is one of ${UTC_DAYS.join(', ')}`)
+  .refine((day) => UTC_DAYS.some((utcDay) => utcDay === day), `a day must be one of ${UTC_DAYS.join(', ')}`)
 
 /**
  * Prices that replace the list's while all of their conditions hold, in the shape of OpenRouter's `pricing.overrides`
@@ -106,7 +106,7 @@ export const PricingOverride = z
   })
   .refine(
     ({ utc_start: start, utc_end: end }) => (start === undefined) === (end === undefined),
-    'a window of the day has a start and an end',
+    'a window of the day needs a start and an end',
   )
 
 const Words = z.array(oneLine(100).min(1)).max(80)
@@ -151,7 +151,7 @@ export const CatalogItem = z.object({
     })
     .refine(
       ({ minutes, ...units }) => minutes === undefined || !hasSeconds(units),
-      'time is sold by the second or the minute',
+      'give a price of the second or of the minute, not of both',
     )
     .refine(
       ({ seconds, minutes, minimum_seconds: least }) => least === undefined || (seconds ?? minutes) !== undefined,
@@ -342,7 +342,7 @@ function statedPrices(prices: Priced): UnitPrices {
 /** An override in the contract's form. The contract's schema checks the conditions. */
 function overrideOf(override: z.output<typeof PricingOverride>) {
   const unitPrices = writeUnitPrices(statedPrices(pricesByCall(override)))
-  if (Object.keys(unitPrices).length === 0) throw new RangeError('an override names a price')
+  if (Object.keys(unitPrices).length === 0) throw new RangeError('an override needs a price')
   const { utc_start: start, utc_end: end } = override
   return {
     unitPrices,

@@ -163,18 +163,18 @@ export const putProvider = defineOperation({
     const isPlain = BasePathsSchema.safeParse([path, ...input.basePaths]).success
     const isNamed = host !== undefined && isHostOrPattern(host) && host.includes('*') === input.baseUrl.includes('*')
     if (!isNamed || url === undefined || url.search !== '' || !isPlain) {
-      const message = `A base URL is https, at a public host or one of ${HOST_PATTERNS.join(', ')}.`
+      const message = `A base URL must be https, at a public host or one of ${HOST_PATTERNS.join(', ')}.`
       throw new AppError('invalid_base_url', { message, param: 'baseUrl' })
     }
     const isPublic = (name: string) => checkPublicUrl(`https://${sampleOf(name)}/`, ctx.settings.outbound) !== undefined
     if (!input.fileHosts.every(isPublic)) {
       throw new AppError('invalid_request', {
-        message: 'A file host is the name of a public host.',
+        message: 'A file host must be the name of a public host.',
         param: 'fileHosts',
       })
     }
     if (!input.hosts.every(isPublic)) {
-      throw new AppError('invalid_request', { message: 'A host is the name of a public host.', param: 'hosts' })
+      throw new AppError('invalid_request', { message: 'A host must be the name of a public host.', param: 'hosts' })
     }
     const provider: Provider = { ...input, host, baseUrl: `${url.protocol}//${host}${path}` }
     const before = await findProvider(ctx.db, provider.id)

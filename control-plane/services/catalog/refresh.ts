@@ -96,7 +96,8 @@ export const compareCatalog = defineOperation({
 export const refreshCatalog = defineOperation({
   name: 'catalog.refresh',
   summary: 'Update the catalogue to the data of this release',
-  about: 'Prices that an operator set stay. A price that moves by more than twice waits until its model is named.',
+  about:
+    'Prices that an operator set stay. A price that changes by more than a factor of two waits until you name its model.',
   access: 'operator',
   input: RefreshInput,
   limit: 'none',

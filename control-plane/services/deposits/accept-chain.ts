@@ -59,7 +59,7 @@ export const acceptChain = defineOperation({
   about: 'Unfinished work on the former chain ends.',
   access: 'operator',
   input: z.strictObject({
-    genesis: z.string().regex(/^0x[0-9a-f]{64}$/, 'The hash of a block has 32 bytes in hex.'),
+    genesis: z.string().regex(/^0x[0-9a-f]{64}$/, 'The hash of a block must be 32 bytes in hex.'),
     reason: oneLine(400).trim().min(1),
     /** By default the next block. An older block needs an endpoint that still has its balances. */
     fromBlock: wholeNumber(0, MAX_BLOCK).optional(),

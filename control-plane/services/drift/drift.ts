@@ -146,7 +146,7 @@ function readDays(input: { from: string | undefined; to: string | undefined }, n
   const first = input.from === undefined ? last - (USUAL_DAYS - 1) * DAY : Date.parse(input.from)
   if (first > last) throw new AppError('invalid_request', { message: 'from must not be after to.', param: 'from' })
   if (last - first >= MAX_DAYS * DAY) {
-    throw new AppError('invalid_request', { message: `The days are at most ${MAX_DAYS}.`, param: 'from' })
+    throw new AppError('invalid_request', { message: `The range must be at most ${MAX_DAYS} days.`, param: 'from' })
   }
   return { from: utcDay(first), to: utcDay(last + DAY) }
 }

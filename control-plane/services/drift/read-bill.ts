@@ -79,7 +79,7 @@ export function checkLines(
     const isWhole = checked.line === ''
     const shape = shapes.get(whole)
     if (shape !== undefined && shape.isWhole !== isWhole) {
-      throw refuse(each.place, `it and ${shape.place} are the whole of a day and model, and a part of it`)
+      throw refuse(each.place, `it and ${shape.place} give both the total and a class of one day and model`)
     }
     shapes.set(whole, shape ?? { isWhole, place: each.place })
     places.set(key, each.place)
@@ -97,7 +97,7 @@ function addLines(left: BilledLine, right: BilledLine, place: string): BilledLin
 }
 
 function checkLine({ place, day, model, line, units, cost, scale = 0 }: RawLine, now: number): BilledLine {
-  if (!z.iso.date().safeParse(day).success) throw refuse(place, 'the date is no day as 2026-11-21')
+  if (!z.iso.date().safeParse(day).success) throw refuse(place, 'the date must be a day such as 2026-11-21')
   if (day > utcDay(now)) throw refuse(place, `${day} has not begun in UTC`)
   if (day < utcDay(now - MAX_BILL_AGE_DAYS * DAY)) {
     throw refuse(place, `${day} is more than ${MAX_BILL_AGE_DAYS} days ago`)
@@ -123,7 +123,7 @@ function nameOf(place: string, what: string, text: string): string {
 function readUnits(place: string, units: RawLine['units']): bigint | null {
   if (units === undefined || units === null || String(units).trim() === '') return null
   const text = String(units).trim()
-  if (!/^\d{1,15}$/.test(text)) throw refuse(place, 'the units are no whole number, or too many')
+  if (!/^\d{1,15}$/.test(text)) throw refuse(place, 'the units must be a whole number of at most 15 digits')
   return BigInt(text)
 }
 
@@ -133,9 +133,9 @@ const PICO_DECIMALS = 12
 /** A cost in pico-USD. Finer digits, which come from binary fractions in reports, are rounded. */
 function readCost(place: string, cost: string | number, scale: number): bigint {
   const text = String(cost).trim()
-  if (text.startsWith('-') && !/^-0*(?:\.0*)?$/.test(text)) throw refuse(place, 'a cost is not negative')
+  if (text.startsWith('-') && !/^-0*(?:\.0*)?$/.test(text)) throw refuse(place, 'the cost must not be negative')
   const match = DECIMAL.exec(text.replace(/^-/, ''))
-  if (match === null) throw refuse(place, 'the cost is no decimal number')
+  if (match === null) throw refuse(place, 'the cost must be a decimal number')
   const [, whole = '0', fraction = '', exponent = '0'] = match
   const shift = PICO_DECIMALS + scale + Number(exponent) - fraction.length
   const digits = BigInt(whole + fraction)

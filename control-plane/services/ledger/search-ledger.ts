@@ -44,7 +44,7 @@ export const searchLedger = defineOperation({
   input: z.strictObject({
     account: oneLine(100).startsWith('acc_').optional(),
     kind: oneLine(32)
-      .regex(/^[a-z][a-z_]+$/, 'a kind is small letters, such as grant')
+      .regex(/^[a-z][a-z_]+$/, 'a kind must be lowercase letters, such as grant')
       .optional(),
     reference: oneLine(200).trim().min(1).optional(),
     from: Instant.optional(),

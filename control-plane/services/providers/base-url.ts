@@ -32,7 +32,7 @@ export async function checkBaseUrl(ctx: Pick<Ctx, 'db' | 'settings'>, raw: strin
   const text = url.origin + url.pathname.replace(/\/{2,}/g, '/').replace(/\/+$/, '')
   if (!baseUrlsOf(provider, [host]).includes(text)) {
     const baseUrls = baseUrlsOf(provider, hostsOf(provider))
-    const message = `The base URL of ${provider.name} is ${baseUrls.join(' or ')}.`
+    const message = `The base URL of ${provider.name} must be ${baseUrls.join(' or ')}.`
     throw new AppError('invalid_base_url', { message, param: 'sellerBaseUrl' })
   }
   return { url: new URL(text), text, host, provider }

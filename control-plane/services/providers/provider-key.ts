@@ -34,7 +34,7 @@ export const PlainKey = PLAIN_KEY.schema.transform((text) => new Secret(text))
 export function readKey(speaker: Speaker, secret: Secret): Secret {
   const text = readCredential(speaker, secret.reveal())
   if (text !== undefined) return new Secret(text)
-  const message = `The api_key of ${speaker.apiFormat} is ${credentialWords(speaker)}.`
+  const message = `The api_key of ${speaker.apiFormat} must be ${credentialWords(speaker)}.`
   throw new AppError('invalid_request', { message, param: 'apiKey' })
 }
 

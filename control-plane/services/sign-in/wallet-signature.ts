@@ -23,7 +23,8 @@ export async function requireSignature(
   signed: Signed,
 ): Promise<void> {
   const { signature } = signed
-  if (!isHex(signature)) throw new AppError('invalid_signature', { message: 'A signature is hex digits after 0x.' })
+  if (!isHex(signature))
+    throw new AppError('invalid_signature', { message: 'A signature must be hex digits after 0x.' })
   const isPlain = signature.length === PLAIN_CHARS
   if (isPlain) {
     const s = BigInt(`0x${signature.slice(66, 130)}`)
@@ -33,7 +34,7 @@ export async function requireSignature(
   if (contractWallets === null) {
     const message = isPlain
       ? 'The message was not signed by its address. (Contract wallets cannot sign in here.)'
-      : 'A signature has 65 bytes: contract wallets cannot sign in here, because this market reads no chain.'
+      : 'A signature must have 65 bytes: contract wallets cannot sign in here, because this market reads no chain.'
     throw new AppError('invalid_signature', { message })
   }
   const { isExceeded } = await limiter('chain-question', CHAIN_QUESTIONS_PER_MINUTE)

@@ -24,7 +24,7 @@ const BATCH = 5_000
 /** Micro-USD of a dollar. */
 const MICRO = 1_000_000
 
-const Month = z.string().regex(/^20\d\d-(?:0[1-9]|1[0-2])$/, 'a month is written as 2026-11')
+const Month = z.string().regex(/^20\d\d-(?:0[1-9]|1[0-2])$/, 'a month must be written as 2026-11')
 
 /**
  * Makes a link to the statement of a UTC month: every ledger line with the balance after it (CSV), or the sums by kind

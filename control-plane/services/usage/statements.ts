@@ -31,7 +31,7 @@ export type StatementPage = z.infer<typeof StatementPageSchema>
 
 const Kind = z
   .string()
-  .regex(/^[a-z][a-z_]{1,31}$/, 'a kind has lowercase letters and underscores only')
+  .regex(/^[a-z][a-z_]{1,31}$/, 'a kind must have lowercase letters and underscores only')
   .optional()
   .describe('Only lines of this kind, such as deposit. The balances stay those of all lines.')
 

@@ -38,7 +38,7 @@ export async function requireOwnAddress(
   const refused = (message: string) => new AppError('invalid_request', { message, param: 'url' })
   if (mail === null) throw refused('This market sends no e-mail.')
   const address = url.startsWith(MAILTO) ? normalizeEmail(url.slice(MAILTO.length)) : undefined
-  if (address === undefined) throw refused('An alert by e-mail has a URL such as mailto:ada@example.com.')
+  if (address === undefined) throw refused('An alert by e-mail needs a URL such as mailto:ada@example.com.')
   if (await hasEmail(db, user, address)) return alertUrlOf(address)
   throw refused('Add this address to your account first. Alerts go to verified addresses.')
 }

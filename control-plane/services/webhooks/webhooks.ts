@@ -92,7 +92,7 @@ async function requireTarget(
 ): Promise<string> {
   if (format === 'email') return requireOwnAddress(ctx, db, actor, url)
   if (checkPublicUrl(url, ctx.settings.outbound) !== undefined) return url
-  const message = 'A webhook has an https URL of a public host, without user, port or fragment.'
+  const message = 'A webhook needs an https URL of a public host, without user, port or fragment.'
   throw new AppError('invalid_request', { message, param: 'url' })
 }
 
@@ -101,7 +101,7 @@ const Events = z
   .array(z.enum(WEBHOOK_EVENTS))
   .min(1)
   .max(WEBHOOK_EVENTS.length)
-  .refine((events) => new Set(events).size === events.length, 'an event is named once')
+  .refine((events) => new Set(events).size === events.length, 'name each event once')
 
 /**
  * Adds a webhook. Only the first answer has its signing secret. Throws `invalid_request`, and `conflict` above {@link

@@ -54,11 +54,11 @@ function readWish(query: URLSearchParams) {
     query.get('order') ?? 'desc',
   ]
   const rid = after === null ? undefined : requestOfJob(after)
-  if (after !== null && rid === undefined) throw refuse('after', 'after is the id of a job.')
+  if (after !== null && rid === undefined) throw refuse('after', 'after must be the id of a job.')
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LIMIT) {
     throw refuse('limit', `limit is a whole number from 1 to ${MAX_LIMIT}.`)
   }
-  if (order !== 'asc' && order !== 'desc') throw refuse('order', 'order is asc or desc.')
+  if (order !== 'asc' && order !== 'desc') throw refuse('order', 'order must be asc or desc.')
   return { after: rid, limit: Number(limit), isAscending: order === 'asc' }
 }
 

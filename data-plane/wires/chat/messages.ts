@@ -22,15 +22,16 @@ const WORD_PARTS: ReadonlySet<string> = new Set(['refusal', 'thinking', 'reasoni
  * data, which do not become tokens one by one. Nothing is copied: messages are forwarded unchanged.
  */
 export function checkMessages(messages: unknown, source: Pick<InlinedSource, 'hasStandIns'>): Content {
-  if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages is a list of at least one message.')
-  if (messages.length > MAX_MESSAGES) throw invalid(`messages holds at most ${MAX_MESSAGES}.`)
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw invalid('messages must be a list of at least one message.')
+  if (messages.length > MAX_MESSAGES) throw invalid(`messages must have at most ${MAX_MESSAGES} entries.`)
   const content = newContent(source)
   for (let index = 0; index < messages.length; index++) checkMessage(messages[index], index, content)
   return content
 }
 
 function checkMessage(message: unknown, index: number, content: Content): void {
-  if (!isRecord(message)) throw invalid('A message is an object.', `messages[${index}]`)
+  if (!isRecord(message)) throw invalid('A message must be an object.', `messages[${index}]`)
   const role = message['role']
   if (!ROLES.has(role)) throw invalid('The role of a message is not known.', `messages[${index}].role`)
   noteCacheMarks(content, message, 'messages')
@@ -39,7 +40,7 @@ function checkMessage(message: unknown, index: number, content: Content): void {
   const mayBeEmpty = role === 'assistant' && (body === null || body === undefined)
   if (typeof body === 'string') checkText(body, index, content)
   else if (Array.isArray(body)) checkParts(body, index, content, role === 'user')
-  else if (!mayBeEmpty) throw invalid('content is a text or a list of parts.', `messages[${index}].content`)
+  else if (!mayBeEmpty) throw invalid('content must be a text or a list of parts.', `messages[${index}].content`)
 }
 
 function checkText(text: string, index: number, content: Content): void {
@@ -56,11 +57,11 @@ function checkParts(parts: readonly unknown[], index: number, content: Content, 
   const param = `messages[${index}].content`
   if (parts.length > MAX_PARTS) throw invalid(`A message has at most ${MAX_PARTS} parts.`, param)
   for (const part of parts) {
-    if (!isRecord(part) || typeof part['type'] !== 'string') throw invalid('A part has a type.', param)
+    if (!isRecord(part) || typeof part['type'] !== 'string') throw invalid('A part needs a type.', param)
     noteCacheMarks(content, part, param)
     const text = part['text']
     if (part['type'] === 'text') {
-      if (typeof text !== 'string') throw invalid('A text part has a text.', param)
+      if (typeof text !== 'string') throw invalid('A text part needs a text.', param)
       checkText(text, index, content)
     } else if (IMAGE_PARTS.has(part['type'])) {
       content.images++
@@ -99,7 +100,7 @@ function checkImage(part: Readonly<Record<string, unknown>>, param: string, cont
   if (places.some((place) => isRecord(place) && place['file_id'] !== undefined)) {
     throw new AppError('unresolvable_file_reference', { param })
   }
-  throw invalid('An image part has image_url.url.', param)
+  throw invalid('An image part needs image_url.url.', param)
 }
 
 /** A file must come with its data or its URL: an id is valid at one provider and one of its accounts only. */

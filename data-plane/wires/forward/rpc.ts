@@ -36,7 +36,7 @@ export function readRpc(route: Pick<Route, 'rpc'>, bytes: Buffer): RpcBatch {
   if (read === undefined) throw new AppError('invalid_json')
   const { parts, isBatch } = read
   if (parts.length === 0 || parts.length > MAX_RPC_BATCH) {
-    throw invalid(`A batch has 1 to ${MAX_RPC_BATCH} requests.`)
+    throw invalid(`A batch must have 1 to ${MAX_RPC_BATCH} requests.`)
   }
   const requests: RpcRequest[] = []
   let units = 0
@@ -80,26 +80,26 @@ function parse(text: string): unknown {
 }
 
 function readRequest(text: string, { value, members }: Part): RpcRequest {
-  if (!isRecord(value)) throw invalid('A request of JSON-RPC is an object.')
+  if (!isRecord(value)) throw invalid('A request of JSON-RPC must be an object.')
   const names = new Set<string>()
   for (const { key } of members) {
-    if (!MEMBERS.has(key)) throw invalid('A request has jsonrpc, id, method and params alone.')
-    if (names.has(key)) throw invalid('A request of JSON-RPC names no member twice.')
+    if (!MEMBERS.has(key)) throw invalid('A request may have only jsonrpc, id, method and params.')
+    if (names.has(key)) throw invalid('A request of JSON-RPC must name each member once.')
     names.add(key)
   }
   const { jsonrpc, id, method, params } = value
-  if (jsonrpc !== '2.0') throw invalid('jsonrpc is "2.0".', 'jsonrpc')
+  if (jsonrpc !== '2.0') throw invalid('jsonrpc must be "2.0".', 'jsonrpc')
   if (typeof method !== 'string' || method === '' || method.length > MAX_METHOD_CHARS) {
-    throw invalid('method is the name of a method.', 'method')
+    throw invalid('method must be the name of a method.', 'method')
   }
   if (params !== undefined && (typeof params !== 'object' || params === null)) {
-    throw invalid('params is a list or an object.', 'params')
+    throw invalid('params must be a list or an object.', 'params')
   }
   const idText = memberText(text, members, 'id')
   // A number beyond the range of numbers has no text that an answer could repeat.
   const isId = id === null || typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
   if (idText !== undefined && (!isId || idText.length > MAX_ID_CHARS)) {
-    throw invalid(`id is a text, a number or null, of at most ${MAX_ID_CHARS} characters.`, 'id')
+    throw invalid(`id must be a text, a number or null, of at most ${MAX_ID_CHARS} characters.`, 'id')
   }
   return { id: idText, method, params: memberText(text, members, 'params') }
 }

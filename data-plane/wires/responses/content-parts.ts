@@ -38,7 +38,7 @@ export function readTexts(value: unknown, param: string, content: Content): Text
 }
 
 function readPart(part: unknown, param: string, content: Content): SaidPart {
-  if (!isRecord(part)) throw invalid(param, 'A part is an object.')
+  if (!isRecord(part)) throw invalid(param, 'A part must be an object.')
   switch (part['type']) {
     case 'input_text':
     case 'output_text':
@@ -52,12 +52,12 @@ function readPart(part: unknown, param: string, content: Content): SaidPart {
       content.isOpenEnded = true
       return filePart(part, param, content)
     default:
-      throw invalid(`${param}.type`, 'A part is input_text, input_image, input_file, output_text or refusal.')
+      throw invalid(`${param}.type`, 'A part must be input_text, input_image, input_file, output_text or refusal.')
   }
 }
 
 function textPart(text: unknown, param: string, content: Content): TextPart {
-  if (typeof text !== 'string') throw invalid(param, 'A text part has a text.')
+  if (typeof text !== 'string') throw invalid(param, 'A text part needs a text.')
   if (text.length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', { message: `A text has at most ${MAX_TEXT_CHARS} characters.`, param })
   }
@@ -70,7 +70,7 @@ function imagePart(part: Json, param: string, content: Content): ImagePart {
   const url = wordOf(part['image_url'])
   if (url === undefined) {
     if (wordOf(part['file_id']) !== undefined) throw new AppError('unresolvable_file_reference', { param })
-    throw invalid(`${param}.image_url`, 'An image has an image_url.')
+    throw invalid(`${param}.image_url`, 'An image needs an image_url.')
   }
   content.images++
   noteSource(content, url)
@@ -89,7 +89,7 @@ function filePart(part: Json, param: string, content: Content): FilePart {
         param,
       })
     }
-    throw invalid(param, 'A file has file_data or a file_url.')
+    throw invalid(param, 'A file needs file_data or a file_url.')
   }
   const name = wordOf(part['filename'])
   const source = url === undefined ? inlined(data ?? '') : sourceOf(url)

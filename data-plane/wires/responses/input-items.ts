@@ -48,7 +48,7 @@ export function readInput(input: unknown, source: Pick<InlinedSource, 'hasStandI
   for (const [index, item] of items.entries()) readItem(reading, item, `input[${index}]`)
   const { system, turns, leftOut } = reading
   if (turns.length === 0 && system.length === 0) {
-    throw invalid('input', 'input holds nothing that a model here could read.')
+    throw invalid('input', 'input must hold something that a model can read.')
   }
   return { system, turns, content, itemCount: items.length, adaptedParams: [...leftOut] }
 }
@@ -59,7 +59,7 @@ function listOf(input: unknown): readonly unknown[] {
 }
 
 function readItem(reading: Reading, item: unknown, param: string): void {
-  if (!isRecord(item)) throw invalid(param, 'An item is an object.')
+  if (!isRecord(item)) throw invalid(param, 'An item must be an object.')
   const type = item['type'] ?? (item['role'] === undefined ? 'item_reference' : 'message')
   switch (type) {
     case 'message':
@@ -102,8 +102,8 @@ function readOther(reading: Reading, item: Json, type: string, param: string): v
 
 function unknownWords(type: string): string {
   return UNREADABLE.has(type)
-    ? 'Only the maker of this item can read it, and it stands for turns: send those turns.'
-    : 'An item is a message, a call, the output of a call or reasoning.'
+    ? 'Only the maker of this item can read it. Send the turns that the item replaces.'
+    : 'An item must be a message, a call, the output of a call or reasoning.'
 }
 
 /**
@@ -123,7 +123,7 @@ function readMessage(reading: Reading, item: Json, param: string): void {
   switch (item['role']) {
     case 'user': {
       const parts = readParts(item['content'], at, content)
-      if (parts.length === 0) throw invalid(at, 'A message has content.')
+      if (parts.length === 0) throw invalid(at, 'A message needs content.')
       turns.push({ role: 'user', isResults: false, parts })
       break
     }
@@ -138,7 +138,7 @@ function readMessage(reading: Reading, item: Json, param: string): void {
       system.push(...readTexts(item['content'], at, content))
       break
     default:
-      throw invalid(`${param}.role`, 'The role of a message is user, assistant, system or developer.')
+      throw invalid(`${param}.role`, 'The role of a message must be user, assistant, system or developer.')
   }
 }
 

@@ -152,8 +152,8 @@ function readFormat(text: unknown): ResponseFormat | undefined {
   const { type, schema } = format
   if (type === 'text') return undefined
   if (type === 'json_object') return { kind: 'json' }
-  if (type !== 'json_schema') throw invalid('text.format.type', 'A format is text, json_object or json_schema.')
-  if (!isRecord(schema)) throw invalid('text.format.schema', 'A format that is json_schema has a schema.')
+  if (type !== 'json_schema') throw invalid('text.format.type', 'A format must be text, json_object or json_schema.')
+  if (!isRecord(schema)) throw invalid('text.format.schema', 'A json_schema format needs a schema.')
   const description = wordOf(format['description'])
   return {
     kind: 'schema',
@@ -167,7 +167,8 @@ function readFormat(text: unknown): ResponseFormat | undefined {
 function readReasoning(value: unknown): ReasoningWish | undefined {
   if (!isRecord(value)) return undefined
   const { effort, max_tokens: maxTokens } = value
-  if (!isAbsent(effort) && typeof effort !== 'string') throw invalid('reasoning.effort', 'reasoning.effort is a word.')
+  if (!isAbsent(effort) && typeof effort !== 'string')
+    throw invalid('reasoning.effort', 'reasoning.effort must be a word.')
   const word = wordOf(effort)
   const summary = wordOf(value['summary'])
   if ((word ?? summary) === undefined && typeof maxTokens !== 'number') return undefined

@@ -117,12 +117,12 @@ function callIdOf(item: Json, type: string, param: string): string {
 
 function wordIn(item: Json, name: string, param: string): string {
   const word = wordOf(item[name])
-  if (word === undefined) throw invalid(`${param}.${name}`, `The item has a ${name}.`)
+  if (word === undefined) throw invalid(`${param}.${name}`, `The item needs a ${name}.`)
   return word
 }
 
 function textIn(item: Json, name: string, param: string): string {
   const text = item[name]
-  if (typeof text !== 'string') throw invalid(`${param}.${name}`, `${name} is a text.`)
+  if (typeof text !== 'string') throw invalid(`${param}.${name}`, `${name} must be a text.`)
   return text
 }

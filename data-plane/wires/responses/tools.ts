@@ -83,13 +83,13 @@ function leaveOut({ adapted }: Reading, type: string): void {
 function readNamespace(reading: Reading, group: Json, param: string): void {
   const namespace = nameOf(group, param)
   const inner = group['tools']
-  if (!Array.isArray(inner)) throw invalid(`${param}.tools`, 'A namespace has tools.')
+  if (!Array.isArray(inner)) throw invalid(`${param}.tools`, 'A namespace needs tools.')
   reading.count += inner.length
   if (reading.count > MAX_TOOLS) throw tooMany()
   reading.adapted.add('tools.namespace')
   for (const [index, tool] of inner.entries()) {
     const at = `${param}.tools[${index}]`
-    if (!isRecord(tool)) throw invalid(at, 'A tool is an object.')
+    if (!isRecord(tool)) throw invalid(at, 'A tool must be an object.')
     const { type } = tool
     if (type === 'function' || type === 'custom') addTool(reading, { tool, param: at, namespace })
     else leaveOut(reading, wordOf(type) ?? '')
@@ -166,7 +166,7 @@ export function functionName(name: string, namespace: string | undefined): strin
 
 function nameOf(tool: Json, param: string): string {
   const name = wordOf(tool['name'])
-  if (name === undefined) throw invalid(`${param}.name`, 'A tool has a name.')
+  if (name === undefined) throw invalid(`${param}.name`, 'A tool needs a name.')
   return name
 }
 
@@ -177,7 +177,7 @@ function customTool(tool: Json, name: string): FunctionTool {
 function functionTool(tool: Json, name: string, param: string): FunctionTool {
   const schema = tool['parameters']
   if (schema !== undefined && schema !== null && !isRecord(schema)) {
-    throw invalid(`${param}.parameters`, 'The parameters of a function are a JSON schema.')
+    throw invalid(`${param}.parameters`, 'The parameters of a function must be a JSON schema.')
   }
   const isStrict = flagOf(tool['strict'])
   return {

@@ -8,12 +8,13 @@ const named = process.argv.filter((argument) => argument.startsWith('test/'))
 const isServerless = named.length > 0 && named.every((argument) => SERVERLESS.test(argument))
 const services = named.length > 0 ? 'test/support/run/services.ts' : 'test/support/run/whole-run.ts'
 
-// Workers and the processes of tests inherit it. A folder that you name has its way.
+// Workers and the processes of tests inherit it. A folder that you name in TMPDIR stays.
 const folder = process.env['TMPDIR'] ?? memoryFolder()
 if (folder !== undefined) process.env['TMPDIR'] = folder
 
 export default defineConfig({
-  // The packages around GraphQL load its CommonJS build; ours has to be the same one, or its types are not its types.
+  // The packages around GraphQL load its CommonJS build. Our code has to load the same one: a type of the other build
+  // would not be recognised.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
@@ -23,7 +24,7 @@ export default defineConfig({
     maxWorkers: 3,
     // No module keeps state, so files share one set of loaded modules. Loading them for each took a quarter of the run.
     isolate: false,
-    // Garbage that dies young costs little in a large nursery: a tenth of the simulation's time.
+    // Short-lived objects cost little in a large young generation: it saves a tenth of the simulation's time.
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
     setupFiles: ['test/support/run/file-end.ts'],
     sequence: { sequencer: LongFilesFirst },

@@ -5,7 +5,7 @@ import { keptBps } from './money.ts'
 export function percentToKept(discountPercent: number): KeptBps {
   const bps = Math.round(discountPercent * 100)
   if (!Number.isFinite(discountPercent) || Math.abs(bps / 100 - discountPercent) > 1e-9) {
-    throw new RangeError('a discount has at most two decimals')
+    throw new RangeError('a discount must have at most two decimals')
   }
   return keptBps(10_000 - bps)
 }

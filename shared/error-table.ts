@@ -21,7 +21,7 @@ export const ERRORS = {
   invalid_minimum_discount: row(
     400,
     invalid,
-    'A minimum discount is a whole number from 0 to 100 without leading zeros.',
+    'A minimum discount must be a whole number from 0 to 100 without leading zeros.',
   ),
   unsupported_parameter: row(400, invalid, 'No offer has a price for an option of this request. Remove the option.'),
   model_capability_unsupported: row(

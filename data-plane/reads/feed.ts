@@ -34,7 +34,7 @@ function readLimit(text: string | null): number {
   const limit = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= FEED_LENGTH) return limit
   throw new AppError('invalid_request', {
-    message: `limit is a whole number from 1 to ${FEED_LENGTH}.`,
+    message: `limit must be a whole number from 1 to ${FEED_LENGTH}.`,
     param: 'limit',
   })
 }

@@ -31,11 +31,11 @@ export type JobStore = {
   /** Stores the end of a job once. Returns the first of several ends, which stays. */
   end(rid: RequestId, end: JobEnd): Promise<JobEnd>
   markBooked(rid: RequestId): Promise<void>
-  /** Notes that the buyer has asked to stop it. */
+  /** Notes that the buyer has asked to stop the job. */
   markStopped(rid: RequestId): Promise<void>
   /**
-   * Notes that its provider has answered a buyer's look-up. Never rejects: only the next poll of a worker depends on
-   * it.
+   * Notes that the job's provider has answered a buyer's look-up. Never rejects: only the next poll of a worker depends
+   * on it.
    */
   noteAsked(rid: RequestId, now: number): void
   /**
@@ -85,7 +85,9 @@ export function recordsMissing(): AppError {
   return new AppError('service_unavailable', { message, retryAfterSeconds: RESTORED_SECONDS })
 }
 
-/** `isSure` is false while the gate is shut: Redis may have come back without its last writes, without a sign of it. */
+/**
+ * `isSure` is false while the gate is shut: Redis may have come back without its last writes, and nothing shows that.
+ */
 type Ports = { readonly redis: Redis; readonly isSure: () => boolean }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
@@ -194,7 +196,7 @@ function note(redis: Redis, rid: string, field: (typeof JOB_FIELDS)[number], val
   return redis.multi().hset(key, field, value).pexpire(key, JOB_NOTE_MS, 'NX')
 }
 
-/** Both are read at once: the record may be written, and Redis emptied, in between. */
+/** One command reads both: between two, the record could be written or Redis emptied. */
 async function readRecord({ redis, isSure }: Ports, rid: RequestId) {
   const reads = redis.multi().hmget(moneyKeys.job(rid), ...JOB_FIELDS)
   const [values, restoredTo] = RecordRead.parse(await together(reads.get(moneyKeys.jobsRestored)))

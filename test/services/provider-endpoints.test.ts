@@ -85,7 +85,7 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
       400,
       { provider: 'test', provider_endpoints: ['chat', 'speech'], model_endpoints: ['embeddings'] },
     ])
-    expect(refused.message).toBe('The host of Test runs chat, speech; the model is for embeddings.')
+    expect(refused.message).toBe('The host of Test runs chat, speech. The model needs embeddings.')
     expect(market.provider.requests.count()).toBe(0)
     expect((await listOffer(market, ada.seller)).model).toBe('gpt-test')
     await put({ endpoints: ['embeddings'] })
@@ -107,7 +107,7 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
       model: VECTORS,
       status: 'error',
       code: 'model_capability_unsupported',
-      error: 'The host of Test runs chat; the model is for embeddings.',
+      error: 'The host of Test runs chat. The model needs embeddings.',
     })
     expect(lines.find(({ model }) => model === 'gpt-test')?.status).toBe('created')
   })
@@ -124,7 +124,7 @@ describe('an offer of music in a protocol without music', () => {
         400,
         { api_format: 'openai', model_endpoints: ['music'] },
       ])
-      expect(refused.message).toBe('The protocol openai has nothing for music, which the model is for.')
+      expect(refused.message).toBe('The protocol openai cannot serve music, which the model needs.')
       expect(market.provider.requests.count()).toBe(0)
     }
     await put({})

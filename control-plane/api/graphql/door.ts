@@ -213,7 +213,7 @@ function requireOneDocument(body: unknown): void {
   }
   const query = 'query' in body ? body.query : undefined
   if (typeof query === 'string' && Buffer.byteLength(query) > DOCUMENT_LIMITS.bytes) {
-    throw new AppError('invalid_request', { message: `A document has at most ${DOCUMENT_LIMITS.bytes} bytes.` })
+    throw new AppError('invalid_request', { message: `A document must have at most ${DOCUMENT_LIMITS.bytes} bytes.` })
   }
 }
 

@@ -61,7 +61,7 @@ export const limitDocument: ValidationRule = (context) => {
   return {
     Field(node) {
       if (node.alias !== undefined && ++aliases === DOCUMENT_LIMITS.aliases + 1) {
-        context.reportError(refuseDocument(`A document has at most ${DOCUMENT_LIMITS.aliases} aliases.`))
+        context.reportError(refuseDocument(`A document must have at most ${DOCUMENT_LIMITS.aliases} aliases.`))
       }
     },
     SelectionSet(node) {
@@ -73,16 +73,16 @@ export const limitDocument: ValidationRule = (context) => {
     },
     Directive() {
       if (++directives === DOCUMENT_LIMITS.directives + 1) {
-        context.reportError(refuseDocument(`A document has at most ${DOCUMENT_LIMITS.directives} directives.`))
+        context.reportError(refuseDocument(`A document must have at most ${DOCUMENT_LIMITS.directives} directives.`))
       }
     },
     OperationDefinition(node) {
       const measuredMeasure = measure(context, node.selectionSet)
       if (measuredMeasure.depth > DOCUMENT_LIMITS.depth) {
-        context.reportError(refuseDocument(`A query is at most ${DOCUMENT_LIMITS.depth} levels deep.`))
+        context.reportError(refuseDocument(`A query must be at most ${DOCUMENT_LIMITS.depth} levels deep.`))
       }
       if (measuredMeasure.fields > DOCUMENT_LIMITS.rootFields) {
-        context.reportError(refuseDocument(`An operation has at most ${DOCUMENT_LIMITS.rootFields} root fields.`))
+        context.reportError(refuseDocument(`An operation must have at most ${DOCUMENT_LIMITS.rootFields} root fields.`))
       }
     },
   }

@@ -139,5 +139,5 @@ function readerOf(input: z.ZodType, { groups = {}, ...choice }: FieldChoice<stri
 
 function objectSchema(schema: z.ZodType): z.ZodObject {
   if (schema instanceof z.ZodObject) return schema
-  throw new TypeError('The input of an operation with a GraphQL field is an object.')
+  throw new TypeError('The input of an operation with a GraphQL field must be an object.')
 }

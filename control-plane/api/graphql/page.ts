@@ -26,7 +26,7 @@ export function costOfPage(args: ConnectionArgs): { field: number; multiplier: n
 
 function sizeOf({ first, last, before }: ConnectionArgs): number {
   if (last != null || before != null) throw refuseDocument('This list goes forward only: use first and after.')
-  if (first == null || first < 1 || first > MAX_PAGE) throw refuseDocument(`first is 1 to ${MAX_PAGE}.`)
+  if (first == null || first < 1 || first > MAX_PAGE) throw refuseDocument(`first must be 1 to ${MAX_PAGE}.`)
   return first
 }
 

@@ -63,7 +63,7 @@ const BookType = builder.objectRef<BookState>('BookState').implement({
 
 function requireCount(first: number): number {
   if (first >= 1 && first <= MAX_WATCHED_OFFERS) return first
-  throw new AppError('invalid_request', { message: `first is 1 to ${MAX_WATCHED_OFFERS}.`, param: 'first' })
+  throw new AppError('invalid_request', { message: `first must be 1 to ${MAX_WATCHED_OFFERS}.`, param: 'first' })
 }
 
 const HealthType = builder.objectRef<OfferHealth>('OfferHealth').implement({
@@ -248,7 +248,10 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: async (_root, args, context) => {
       if (args.books.length > MAX_BOOKS) {
-        throw new AppError('invalid_request', { message: `A stream has at most ${MAX_BOOKS} books.`, param: 'books' })
+        throw new AppError('invalid_request', {
+          message: `A stream must have at most ${MAX_BOOKS} books.`,
+          param: 'books',
+        })
       }
       const books = args.books.map((model) => watchBook(context, model))
       const trades = args.trades > 0 ? watchTrades(context, args.trades) : undefined

@@ -13,7 +13,7 @@ type Answer = { readonly body: unknown; readonly headers: Headers }
 
 /**
  * Calls the data plane at this page's own address with a key that the reader typed. The session is left out, so the key
- * alone decides. Throws an Error with the market's own sentence.
+ * alone decides. Throws an Error with the message of the market.
  */
 export async function answerOf(path: string, { key, body, withinMs }: Call): Promise<Answer> {
   const answer = await fetch(path, {

@@ -12,7 +12,7 @@ export type AnswerFacts = {
 
 type Question = { readonly model: string; readonly key: string; readonly prompt: string; readonly maxTokens: number }
 
-/** Makes one chat call with a key of the reader. Throws an Error with the market's own sentence. */
+/** Makes one chat call with a key of the reader. Throws an Error with the message of the market. */
 export async function askModel({ model, key, prompt, maxTokens }: Question): Promise<AnswerFacts> {
   const began = performance.now()
   const { body, headers } = await answerOf('/v1/chat/completions', {

@@ -9,7 +9,7 @@ export type ConnectionState = 'connecting' | 'live' | 'broken'
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
-/** An event longer than this is not ours. */
+/** The market sends no longer event. */
 const MAX_EVENT_CHARS = 2_000_000
 
 type Listener = {

@@ -73,7 +73,7 @@ async function inWords<Result>(run: () => Promise<Result>): Promise<Result> {
     const name = thrown instanceof DOMException ? thrown.name : ''
     if (name === 'NotAllowedError')
       throw new Error('No passkey was used: you cancelled, or the time ran out. Try again.')
-    if (name === 'InvalidStateError') throw new Error('This device has a passkey of this account already.')
+    if (name === 'InvalidStateError') throw new Error('This device already has a passkey of this account.')
     throw thrown
   }
 }

@@ -262,7 +262,7 @@ export function priceLinesOf({
     const idle = named.data.findIndex((override, at) =>
       named.data.some((other, rank) => rank > at && hides(other, override)),
     )
-    if (idle >= 0) throw new RangeError(`overrides.${idle}: a later override counts wherever this one does`)
+    if (idle >= 0) throw new RangeError(`overrides.${idle}: a later override hides this one in every case`)
     const lackingIndex = named.data.findIndex((override) => lacksRegion(override, named.data))
     if (lackingIndex >= 0)
       throw new RangeError(`overrides.${lackingIndex}: a region has no line under the same conditions`)

@@ -92,7 +92,7 @@ export function checkSides({
   const isText = sold.some((endpoint) => endpoint === 'chat' || endpoint === 'completions')
   const free = (['prompt', 'completion'] as const).filter((side) => parseUnitPrice(prices[side]) === 0n)
   if (isText && free.length === 1)
-    throw new RangeError(`${free[0]}: a model that writes text has a price of both sides`)
+    throw new RangeError(`${free[0]}: a model that writes text needs prices of input and output`)
 }
 
 /** Returns our name for a row's model: its name without the maker. A variant (`…:free`) is no model of its own. */

@@ -189,13 +189,13 @@ export function readRecord({ record }: Pick<StoredResource, 'record'>): Resource
 
 function checkRecord({ settings }: Pick<Ctx, 'settings'>, record: Resource): void {
   if (JSON.stringify(record).length > MAX_RECORD_CHARS) {
-    throw new AppError('invalid_request', { message: `A record has at most ${MAX_RECORD_CHARS} characters.` })
+    throw new AppError('invalid_request', { message: `A record must have at most ${MAX_RECORD_CHARS} characters.` })
   }
   for (const [at, { baseUrl }] of record.hosts.entries()) {
     const host = hostOf(baseUrl) ?? ''
     if (checkOutboundUrl(baseUrl, new Set([host]), settings.outbound) === undefined) {
       throw new AppError('invalid_base_url', {
-        message: 'A host of the record is no https host that may be dialled.',
+        message: 'Each host of the record must be an https host that the market may call.',
         param: `record.hosts.${at}.baseUrl`,
       })
     }

@@ -35,7 +35,7 @@ export async function requireAwaitable(
   treasury: string,
 ): Promise<void> {
   if (moves?.treasury === treasury) {
-    throw new AppError('conflict', { message: 'This is the treasury of the settings.' })
+    throw new AppError('conflict', { message: 'The settings name this treasury. Give the address of another one.' })
   }
   if ((await ledger.readEpoch()).heldAt === undefined) {
     throw new AppError('conflict', { message: 'No transfers are held, and no treasury change is waiting.' })

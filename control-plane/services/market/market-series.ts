@@ -203,7 +203,10 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesC
   const scale = scaleOf(bucket, span, now, (length) => wellCountedShare(countedRows, by, length))
   const groups = [...groupBy(countedRows, (row) => `${scale.startOf(row)}\n${nameOf(row, by).join('\n')}`).values()]
   if (groups.length > MAX_POINTS) {
-    throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
+    throw new AppError('invalid_request', {
+      message: `A series must have at most ${MAX_POINTS} points.`,
+      param: 'from',
+    })
   }
   return groups.map((group) => {
     const point = pointOf(group, by, scale)
@@ -272,7 +275,10 @@ function spanOf(now: number, choice: Pick<SeriesChoice, 'from' | 'to' | 'bucket'
   const first = Math.floor(from / lengthMs) * lengthMs
   if (first > to) throw new AppError('invalid_request', { message: 'to must be after from.', param: 'to' })
   if ((to - first) / lengthMs > MAX_BUCKETS) {
-    throw new AppError('invalid_request', { message: `A series has at most ${MAX_BUCKETS} buckets.`, param: 'from' })
+    throw new AppError('invalid_request', {
+      message: `A series must have at most ${MAX_BUCKETS} buckets.`,
+      param: 'from',
+    })
   }
   return { from: first, to }
 }

@@ -85,7 +85,7 @@ export const readOperatorFigures = defineOperation({
     const length = to - from
     if (length <= 0) throw new AppError('invalid_request', { message: 'to must be after from.', param: 'to' })
     if (length > LONGEST) {
-      throw new AppError('invalid_request', { message: 'A period has at most 31 days.', param: 'from' })
+      throw new AppError('invalid_request', { message: 'A period must have at most 31 days.', param: 'from' })
     }
     const [present, before, errors] = await Promise.all([
       readPeriod(ctx, { from, to }),

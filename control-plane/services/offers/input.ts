@@ -16,7 +16,7 @@ export const Discount = z
   .number()
   .min(0)
   .max(100)
-  .refine((percent) => isWhole(percent * 100), 'a discount has at most two decimals')
+  .refine((percent) => isWhole(percent * 100), 'a discount must have at most two decimals')
 
 /** The kept share of the reference price: 1 − discount / 100, rounded to four decimals. */
 const CostMultiplier = z.number().min(0).max(1)

@@ -22,14 +22,14 @@ export function refusalOfEndpoints(
   const spoken = endpoints.filter((endpoint) => canServe({ apiFormat }, needOfEndpoint(endpoint)))
   if (spoken.length === 0) {
     return new AppError('model_capability_unsupported', {
-      message: `The protocol ${apiFormat} has nothing for ${endpoints.join(', ')}, which the model is for.`,
+      message: `The protocol ${apiFormat} cannot serve ${endpoints.join(', ')}, which the model needs.`,
       param: 'apiFormat',
       detail: { api_format: apiFormat, model_endpoints: endpoints },
     })
   }
   if (provider.endpoints === null || runsModel(provider, { endpoints: spoken })) return undefined
   return new AppError('model_capability_unsupported', {
-    message: `The host of ${provider.name} runs ${provider.endpoints.join(', ')}; the model is for ${endpoints.join(', ')}.`,
+    message: `The host of ${provider.name} runs ${provider.endpoints.join(', ')}. The model needs ${endpoints.join(', ')}.`,
     param: 'model',
     detail: { provider: provider.id, provider_endpoints: provider.endpoints, model_endpoints: endpoints },
   })

@@ -161,7 +161,7 @@ async function onlyRecipient(ctx: AskCtx, seller: AccountId): Promise<string | u
   const all = new Set([...payable, ...signed])
   if (all.size <= 1) return [...all][0]
   throw new AppError('invalid_request', {
-    message: 'There is money for several recipients. Set recipient to the one that submits.',
+    message: 'There is money for several recipients. Set recipient to the wallet that submits the payout.',
     param: 'recipient',
   })
 }

@@ -247,7 +247,7 @@ export const listUsageBuckets = defineOperation({
     const filter = isPeriodBefore ? { ...present, ...windowBefore(present) } : present
     if (filter.to - filter.from > MAX_WINDOW_MS[interval]) {
       const days = MAX_WINDOW_MS[interval] / DAY
-      throw new AppError('invalid_request', { message: `By ${interval}, a window is at most ${days} days.` })
+      throw new AppError('invalid_request', { message: `By ${interval}, a window must be at most ${days} days.` })
     }
     const rows = await sumUsageByTime(ctx.db, filter, { interval, group: groupBy, limit: MAX_BUCKETS + 1 })
     if (rows.length > MAX_BUCKETS) {

@@ -24,7 +24,8 @@ export function positionOfPlace({ rid, worth }: Pick<PlacedCall, 'rid' | 'worth'
 /** The value and request id in a position. */
 function placeOf(position: string): { readonly worth: bigint; readonly rid: string } {
   const [, worth = '', rid = ''] = POSITION.exec(position) ?? []
-  if (rid === '') throw new AppError('invalid_request', { message: 'This next_token has no place in this order.' })
+  if (rid === '')
+    throw new AppError('invalid_request', { message: 'This next_token belongs to a list in another order.' })
   return { worth: BigInt(worth), rid }
 }
 

@@ -56,7 +56,7 @@ function readWish(query: URLSearchParams) {
   const rid = after === null ? undefined : requestOfJob(after)
   if (after !== null && rid === undefined) throw refuse('after', 'after must be the id of a job.')
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LIMIT) {
-    throw refuse('limit', `limit is a whole number from 1 to ${MAX_LIMIT}.`)
+    throw refuse('limit', `limit must be a whole number from 1 to ${MAX_LIMIT}.`)
   }
   if (order !== 'asc' && order !== 'desc') throw refuse('order', 'order must be asc or desc.')
   return { after: rid, limit: Number(limit), isAscending: order === 'asc' }

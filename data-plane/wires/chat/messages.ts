@@ -46,7 +46,7 @@ function checkMessage(message: unknown, index: number, content: Content): void {
 function checkText(text: string, index: number, content: Content): void {
   if (text.length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', {
-      message: `A text of a message has at most ${MAX_TEXT_CHARS} characters.`,
+      message: `A text of a message must have at most ${MAX_TEXT_CHARS} characters.`,
       param: `messages[${index}].content`,
     })
   }

@@ -52,7 +52,10 @@ export type RawRequest = RequestHead & {
   readonly json?: JsonBody
 }
 
-/** The place of inlined data in a body: a top-level member, or all members that may begin with images. */
+/**
+ * The place of inlined data in a body: a top-level member, or `sources` for all members whose value may begin with an
+ * image.
+ */
 export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
 
 /**

@@ -19,7 +19,7 @@ const Seconds = z.number().int().min(1).max(MAX_CLIP_SECONDS)
 const LengthsShape = z.strictObject({ least: Seconds, most: Seconds, step: Seconds, usual: Seconds })
 type Lengths = z.infer<typeof LengthsShape>
 const LengthsSchema = LengthsShape.refine(({ usual, ...lengths }) => isLength({ ...lengths, usual }, usual), {
-  message: 'usual is one of the lengths from least to most',
+  message: 'usual must be one of the lengths from least to most',
 })
 
 /** Limits of a request to a model that makes video or music. */
@@ -35,7 +35,7 @@ export const ClipSchema = z
     needsSource: z.boolean(),
   })
   .refine(({ roles, needsSource }) => !needsSource || roles.length > 0, {
-    message: 'a model that requires an image has a role for it',
+    message: 'a model that requires an image needs a role for it',
   })
 export type Clip = z.infer<typeof ClipSchema>
 

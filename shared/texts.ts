@@ -21,11 +21,12 @@ export function isManyLines(text: string): boolean {
 }
 
 /** A text of one line with at most `most` characters. */
-export const oneLine = (most: number) => z.string().max(most).regex(ONE_LINE, 'not one line without control characters')
+export const oneLine = (most: number) =>
+  z.string().max(most).regex(ONE_LINE, 'the text must be one line without control characters')
 
 /** A text of any number of lines with at most `most` characters. Tabs are allowed. */
 export const manyLines = (most: number) =>
-  z.string().max(most).refine(isManyLines, 'not a text without control characters')
+  z.string().max(most).refine(isManyLines, 'the text must have no control characters')
 
 /**
  * Makes a storable line of at most `most` characters from a provider's text: each character that cannot be stored

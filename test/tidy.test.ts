@@ -100,7 +100,7 @@ const RULES: readonly Rule[] = [
   { from: /^control-plane\/ports\//, allows: [shared, /^control-plane\/ports\//] },
   { from: /^control-plane\/observe\//, allows: [shared, /^control-plane\/(observe|ports|db)\//] },
   { from: /^control-plane\/db\//, allows: [shared, /^control-plane\/db\//] },
-  // The document says first what the screen's script draws first, in the same words.
+  // The HTML document has the texts that the screen's script draws first.
   {
     from: /^control-plane\/api\/page\//,
     allows: [

@@ -13,7 +13,7 @@ export const Label = oneLine(MAX_LABEL_CHARS).trim().min(1)
 /** A wallet address, read in lower case. */
 export const Wallet = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'not a wallet address')
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'a wallet address must be 0x and 40 hexadecimal digits')
   .transform((text) => text.toLowerCase())
 
 /** The hash of a transaction, read in lower case. */

@@ -15,7 +15,9 @@ import type { Logger } from '#shared/logger.ts'
 import type { Secret } from '#shared/secret.ts'
 
 const TERMS_EVERY_MS = 2 * SECOND
-/** Interval until the first terms are known: the planes start side by side, and an earlier 402 has no way to pay. */
+/**
+ * Interval until the first terms are known: the planes start side by side, and until then a 402 offers no way to pay.
+ */
 const FIRST_TERMS_EVERY_MS = SECOND / 4
 /** Older terms are dropped: it is unknown whether payments are still taken. */
 const TERMS_GOOD_MS = 15 * SECOND

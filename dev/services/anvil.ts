@@ -15,8 +15,8 @@ const START_LIMIT_MS = 30_000
 /** Tries to start. Another program may take a port between the check and the chain's start. */
 const MAX_START_TRIES = 3
 /**
- * The loss of a killed chain: the blocks of about this many seconds, more when it is busy after thousands of blocks,
- * because all are written each time.
+ * A killed chain loses the blocks of about this many seconds. It loses more when it is busy and has thousands of
+ * blocks, because each save writes them all.
  */
 const STATE_INTERVAL_SECONDS = '2'
 /**

@@ -67,7 +67,7 @@ const BareAnswerRule = ruleOver('answer', 'header')
 /** A rule about a call with unreported usage: the bytes of its request, and of the received content. */
 const EstimateRule = ruleOver('size', 'content', 'path', 'model')
 
-const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path')
+const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined, 'a path must be a valid pattern')
 
 /**
  * Units that a rule counts, by class. A class with a price at the good costs it; the others are facts for statistics.
@@ -80,8 +80,8 @@ const GoodSchema = z.strictObject({
   id: GoodId,
   /** US dollars of one unit by usage class, as decimal texts. */
   prices: z
-    .partialRecord(z.enum(USAGE_CLASSES), z.string().max(40).refine(isUnitPrice, 'not a decimal price'))
-    .refine((prices) => Object.keys(prices).length > 0, 'a good has a price'),
+    .partialRecord(z.enum(USAGE_CLASSES), z.string().max(40).refine(isUnitPrice, 'a price must be a decimal number'))
+    .refine((prices) => Object.keys(prices).length > 0, 'a good needs a price'),
   /** Numbers that rules find under `model`. */
   facts: z
     .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/), z.number().min(0).max(1_000_000_000))
@@ -222,7 +222,10 @@ const HostSchema = z.strictObject({
   baseUrl: z
     .url({ protocol: /^https?$/ })
     .max(300)
-    .refine((text) => /^https?:\/\/[^/?#@]+(\/[\w.~-]+)*$/.test(text), 'an origin, with plain segments behind it'),
+    .refine(
+      (text) => /^https?:\/\/[^/?#@]+(\/[\w.~-]+)*$/.test(text),
+      'a base URL must be an origin, with plain segments behind it',
+    ),
 })
 
 const RecordSchema = z.strictObject({
@@ -305,7 +308,8 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
     // The host alone tells the role of a target, so no two share one, and nothing precedes the path.
     if (new Set(hosts).size < hosts.length) yield { path: ['hosts'], message: 'two roles share a host' }
     for (const [at, { baseUrl }] of record.hosts.entries()) {
-      if (new URL(baseUrl).pathname !== '/') yield { path: ['hosts', at, 'baseUrl'], message: 'an origin alone' }
+      if (new URL(baseUrl).pathname !== '/')
+        yield { path: ['hosts', at, 'baseUrl'], message: 'the base URL must be an origin alone' }
     }
   }
   const goods = new Set(record.goods.map(({ id }) => id))
@@ -318,7 +322,7 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
     if (route.kind === 'submit' && asking === undefined) {
       yield { path: ['routes', at], message: 'a job needs a GET route of kind status that its path and its id lead to' }
     } else if (route.kind === 'submit' && asking?.state === undefined) {
-      yield { path: ['routes', at], message: 'the status of its job has no state' }
+      yield { path: ['routes', at], message: 'the status route of the job needs a state' }
     }
   }
 }
@@ -357,25 +361,25 @@ function* routeMisfits(
   if (goodsGiven !== (isSold ? 1 : 0)) {
     yield {
       path: ['good'],
-      message: 'a route that sells names its good or determines it by a rule, and no other route does',
+      message: 'a route that sells must name its good or determine it by a rule, and no other route may',
     }
   }
   if (pricesGiven !== (isSold ? 1 : 0)) {
-    yield { path: ['quote'], message: 'a sold route has a quote or is JSON-RPC, and no other route is' }
+    yield { path: ['quote'], message: 'a route that sells needs a quote or JSON-RPC, and no other route may have one' }
   }
   if (!isSold && route.reported !== undefined && kind !== 'result') {
-    yield { path: ['reported'], message: 'only a route that sells reports usage' }
+    yield { path: ['reported'], message: 'only a route that sells may report usage' }
   }
   if (kind !== 'sale' && (route.fills.length > 0 || route.estimated !== undefined)) {
-    yield { path: ['fills'], message: 'only a sale fills members in and estimates usage' }
+    yield { path: ['fills'], message: 'only a route that sells may fill members in and estimate usage' }
   }
   if ((route.content === undefined) !== (route.estimated === undefined)) {
     yield { path: ['estimated'], message: 'an estimate needs the content, and the content is for an estimate alone' }
   }
   if ((kind === 'submit') !== (route.jobAt !== undefined)) {
-    yield { path: ['jobAt'], message: 'a submission names the place of its job id, and no other route does' }
+    yield { path: ['jobAt'], message: 'a submission must name the place of its job id, and no other route may' }
   }
-  if (isOfJob && !names.has('job')) yield { path: ['path'], message: 'the path of a job captures {job}' }
+  if (isOfJob && !names.has('job')) yield { path: ['path'], message: 'the path of a job must capture {job}' }
   for (const name of [...Object.keys(captures), ...namesIn(route.forwardTo ?? '/')]) {
     if (!names.has(name)) yield { path: ['path'], message: `the path does not capture {${name}}` }
   }

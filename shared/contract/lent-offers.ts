@@ -20,7 +20,7 @@ export const LentScopeSchema = z.object({
   methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length).nullable(),
   /** Patterns of the path at the provider. A poll of a job that the key started passes in any case. */
   paths: z
-    .array(z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path'))
+    .array(z.string().refine((text) => parsePathPattern(text) !== undefined, 'a path must be a valid pattern'))
     .min(1)
     .max(MAX_SCOPE_ENTRIES)
     .nullable(),

@@ -79,7 +79,7 @@ export type ImageCodec = {
   form?(ask: ImageAsk, plan: EncodePlan): ImageForm
   /** Undefined when an answer without an error has no list of images. */
   read(body: JsonObject): ImageAnswer | undefined
-  /** The refusal in an answer with status 200, beside an error of OpenAI's form. */
+  /** The refusal in an answer with status 200, where it does not have the form of OpenAI's errors. */
   failureIn?(body: JsonObject): BadAnswer | undefined
   /** Adds the usage of an answer. Absent where the usage has OpenAI's members. */
   mergeUsage?(into: ReportedUsage, usage: unknown): void

@@ -315,7 +315,6 @@ describe('the official client', () => {
       seen = await client.videos.retrieve(failing.id)
       return seen.status === 'failed'
     })
-    // A stopped video has the state of a stopped one.
     expect(seen.error).toMatchObject({ code: 'upstream_error' })
     const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...PINNED })
     expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })

@@ -30,7 +30,7 @@ export function quickHunts(): QuickHunt[] {
   return [...flaws, ...mutants]
 }
 
-/** Stores a small case for each mistake whose case no longer shows it. Returns the names of the unnoticed ones. */
+/** Stores a small case for each mistake whose case no longer shows it. Returns the names of the unnoticed mistakes. */
 export async function keepCases(hunts: readonly QuickHunt[], workshop: Workshop): Promise<string[]> {
   const cases = new Map(readKeptCases())
   const survivors: string[] = []

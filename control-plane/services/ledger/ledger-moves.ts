@@ -19,7 +19,7 @@ export const PartyFields = {
   wallet: Wallet.optional(),
   account: z
     .string()
-    .refine((text): text is AccountId => isId('acc', text), 'not an account id')
+    .refine((text): text is AccountId => isId('acc', text), 'an account id must begin with acc_')
     .optional(),
 }
 

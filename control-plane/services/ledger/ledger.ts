@@ -118,7 +118,7 @@ export async function findBalance(ledger: Pick<MoneyReads, 'findBalances'>, acco
   return microUsd(row.balance)
 }
 
-const Account = z.string().refine((text): text is AccountId => isId('acc', text), 'not an account id')
+const Account = z.string().refine((text): text is AccountId => isId('acc', text), 'an account id must begin with acc_')
 const GrantInput = z
   .strictObject({
     wallet: Wallet.optional(),

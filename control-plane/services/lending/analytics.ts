@@ -41,7 +41,7 @@ export const SellerAnalyticsSchema = z.object({
       }),
     )
     .readonly(),
-  /** Calls that only a rule of the seller's refused, with the cost that they would have had. */
+  /** Calls that only a rule of the seller refused, with the cost that they would have had. */
   refusedDemand: z
     .array(z.object({ offerId: z.string(), rule: z.enum(LENT_RULES), calls: Count, quotedMicro: WholeMicro }))
     .readonly(),

@@ -55,7 +55,7 @@ export const readResourceBook = defineOperation({
     id: ResourceName,
     model: GoodId.optional(),
     method: z.enum(RESOURCE_METHODS).optional(),
-    path: oneLine(MAX_PATH_CHARS).refine(isPlainPath, 'not a plain path at the provider').optional(),
+    path: oneLine(MAX_PATH_CHARS).refine(isPlainPath, 'the path must be a plain path at the provider').optional(),
     require: z.array(TraitName).max(MAX_REQUIRED_TRAITS).default([]),
     minDiscountPct: z.number().int().min(0).max(100).optional(),
     maxItems: PageSize,

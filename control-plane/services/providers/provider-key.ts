@@ -39,7 +39,7 @@ export function readKey(speaker: Speaker, secret: Secret): Secret {
 }
 
 /** The fingerprint that names a saved key. */
-export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
+export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'a key fingerprint must be 64 hexadecimal digits')
 
 /** A provider key and its fingerprint. */
 export type ChosenKey = { readonly secret: Secret; readonly fingerprint: string }

@@ -15,7 +15,7 @@ import { taken } from './passkeys.ts'
 const UserField = z
   .string()
   .max(100)
-  .refine((text): text is UserId => isId('usr', text), 'not a user id')
+  .refine((text): text is UserId => isId('usr', text), 'a user id must begin with usr_')
 
 /** Opens an account with a new passkey, and signs the browser in. */
 export const createPasskeyAccount = defineOperation({

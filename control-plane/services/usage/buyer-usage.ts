@@ -134,8 +134,8 @@ export const UsagePageSchema = signedPageSchema(UsageItemSchema)
 export type UsagePage = z.infer<typeof UsagePageSchema>
 
 /**
- * Lists the caller's booked calls that match the filters, newest first or in an order by value. A token belongs to its
- * order. Throws `invalid_request` for an order by value of too many calls.
+ * Lists the caller's booked calls that match the filters, newest first or in an order by value. A token for the next
+ * page is valid only in its order. Throws `invalid_request` for an order by value of too many calls.
  */
 export const listBuyerUsage = defineOperation({
   name: 'usage.list',

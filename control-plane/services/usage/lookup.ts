@@ -216,7 +216,7 @@ export const listRequests = defineOperation({
     limit: RequestPageSize.optional(),
     before: z
       .string()
-      .refine((text) => parseRequestId(text) !== undefined, 'not a request id')
+      .refine((text) => parseRequestId(text) !== undefined, 'a request id must be 26 characters')
       .optional(),
     /** Only calls that this transaction of the chain paid for. */
     transaction: TransactionHash.optional(),

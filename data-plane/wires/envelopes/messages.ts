@@ -115,7 +115,7 @@ export const messagesEnvelope: Envelope = (error, requestId) => {
   if (error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
   }
-  // A market without such an offer will not have one in a second: official clients would otherwise try again.
+  // Official clients would try again, and a market without such an offer will not have one in a second.
   else if (status === 503 || status === 409) headers['x-should-retry'] = 'false'
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   return { status, headers, body: messagesErrorBody(error, requestId) }

@@ -26,7 +26,7 @@ export const openAiEnvelope: Envelope = (error, requestId) => {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (error.retryAfterSeconds !== undefined)
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
-  // A market without such an offer will not have one in a second: official clients would otherwise try again.
+  // Official clients would try again, and a market without such an offer will not have one in a second.
   else if (error.status === 503) headers['x-should-retry'] = 'false'
   if (error.code === 'payment_required') return paymentRequired(error, requestId)
   if (error.status === 401) headers['www-authenticate'] = 'Bearer'

@@ -46,7 +46,7 @@ export function createSseReader(onData: (data: string) => boolean, maxChars = MA
     let cr = text.indexOf('\r')
     let lf = text.indexOf('\n')
     while (!isStopped) {
-      // Each is searched for again only after its place is passed, so that a text is read once.
+      // CR and LF are each searched for again only behind their last place, so that a text is read once.
       if (cr >= 0 && cr < from) cr = text.indexOf('\r', from)
       if (lf >= 0 && lf < from) lf = text.indexOf('\n', from)
       const end = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf
@@ -65,7 +65,8 @@ export function createSseReader(onData: (data: string) => boolean, maxChars = MA
       if (text === '') return
       if (isFirst && text.charCodeAt(0) === 0xfeff) text = text.slice(1)
       isFirst = false
-      // A CR at the end of the last chunk was taken as a line end. An LF right after it belongs to it.
+      // A CR at the end of the last chunk was taken as a line end. An LF right after that CR is part of the same line
+      // end.
       if (endedWithCr && text.charCodeAt(0) === 10) text = text.slice(1)
       endedWithCr = text === '' ? endedWithCr : text.charCodeAt(text.length - 1) === 13
       // A long line in small pieces must not be searched again and again.

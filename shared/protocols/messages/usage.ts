@@ -7,8 +7,9 @@ import { MESSAGES_TREE } from '#shared/protocols/answers/usage-dialects.ts'
 export type FreshInput = { fresh: number }
 
 /**
- * Adds the figures of a `usage` object. Its input excludes what was read from or written to a cache, so the sum is the
- * provider's input. `isFinal` is false for the figures at a stream's start, whose output is no count yet.
+ * Adds the figures of a `usage` object. The input of the object excludes tokens that were read from or written to a
+ * cache, so the provider's input is the sum of all three. `isFinal` is false for the figures at a stream's start, whose
+ * output is no count yet.
  */
 export function mergeMessagesUsage(into: ReportedUsage, input: FreshInput, raw: unknown, isFinal: boolean): void {
   if (!isRecord(raw)) return

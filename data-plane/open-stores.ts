@@ -44,7 +44,7 @@ import { createWarmOffers } from './store/warm-offers.ts'
 
 /**
  * Milliseconds for which the end of the process waits for the last charges to be posted. The next start finds later
- * ones.
+ * charges.
  */
 const POSTING_MS = 2_000
 /** Milliseconds in which captures may still go to Redis after the journal's disk has failed for good. */

@@ -115,7 +115,7 @@ export type Settlement = {
   readonly receipt: Receipt
   readonly metered: Metered
   readonly event: string
-  /** Whether the booking learns of it by name or by event. */
+  /** The way in which the booking learns of the call: by name or by event. */
   readonly booking: Settled['booking']
   /** Headers that the rail adds to the buyer's answer. */
   readonly headers: Settled['headers'] | undefined

@@ -7,7 +7,7 @@ const MAX_FILE_BYTES = 1_073_741_824
 /** The file is written anew when more than this is outdated lines, and they are more than half of it. */
 const MIN_WASTE_BYTES = 1_048_576
 
-/** Documents that changed since the last time, by name; null for a removed one. */
+/** Documents that changed since the last save, by name; null for a removed one. */
 export type ChangedDocuments = ReadonlyMap<string, string | null>
 
 /** Reads the copy on disk: document texts by name. Yields nothing for a file that is missing or unreadable. */

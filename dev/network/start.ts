@@ -156,9 +156,9 @@ async function startHistory({ crew, home, history, environment, programs }: Netw
 }
 
 /**
- * A large nursery lets a call's garbage die young. Without it, V8 guesses at the start which objects will live long. In
- * about half of all starts it guessed wrong, the old space filled with the garbage of calls, and streams lost a tenth
- * of their rate. The image and `npm run data-plane` have the same flags.
+ * With a large young generation, the short-lived objects of a call are collected early. Without it, V8 guesses at the
+ * start which objects will live long. In about half of all starts it guessed wrong, the old space filled with the
+ * garbage of calls, and streams lost a tenth of their rate. The image and `npm run data-plane` have the same flags.
  */
 export const DATA_PLANE_FLAGS = [
   '--min-semi-space-size=64',

@@ -1,6 +1,7 @@
 /**
  * Patterns of a provider's paths: literal segments, `{name}` for one segment, and once at most `{name+}` for one or
- * more. Only the last kind needs a choice, and there is one, so a path is matched in one walk from each end.
+ * more. Only the last kind leaves its length open, and a pattern has at most one of that kind, so a path is matched in
+ * one walk from each end.
  *
  *     /v1/images/{model}          /{model+}/requests/{job}/status
  */

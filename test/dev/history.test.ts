@@ -127,7 +127,7 @@ describe('the past of the development market', () => {
     expect(added).toBeLessThan(30)
   })
 
-  it('has a named buyer among those who bought, who paid before calling', async () => {
+  it('has a named buyer among its buyers, and that buyer paid before calling', async () => {
     const buyer = await market.person()
     market.advance(HOUR)
     expect(await makeHistory(market.plane, 60_000, [buyer.wallet])).toBeGreaterThan(40)

@@ -27,7 +27,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Tries each mutant. Returns the number of unnoticed ones. */
 async function tryMutants(chosen: readonly Mutant[]): Promise<number> {
-  // A moved text is reported now, and not after an hour.
+  // A mutant whose text is no longer in its file is reported now, and not after an hour.
   for (const edit of chosen.flatMap(({ edits }) => edits)) {
     replaceOnce(readFileSync(join(REPOSITORY, edit.file), 'utf8'), edit)
   }

@@ -127,7 +127,7 @@ describe('the posted cursor', () => {
 })
 
 describe('a process that leaves', () => {
-  it('stays on the list of processes that a rebuild waits for, while a call of it runs or is not posted', async () => {
+  it('stays on the list of processes that a rebuild waits for, while one of its calls runs or is not posted', async () => {
     const [captured, running] = [await world.node('captured'), await world.node('running')]
     await Promise.all([untilOpen(captured), untilOpen(running)])
     const hold = await holdOf(captured)

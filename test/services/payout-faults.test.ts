@@ -93,7 +93,7 @@ describe('a worker that dies', () => {
       },
     ],
   ]
-  it.each(STAGES)('when payouts are %s leaves them to the next, which pays each once', async (_stage, go) => {
+  it.each(STAGES)('when payouts are %s leaves them to the next worker, which pays each once', async (_stage, go) => {
     const sellers = await two()
     await plan()
     await go()

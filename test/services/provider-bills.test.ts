@@ -257,8 +257,8 @@ describe('a bill by an admin key', () => {
   it.each<[string, object, string]>([
     ['text that is not JSON', { raw: { status: 200, text: '<html>' } }, 'page 1, it is not JSON'],
     ['a malformed bucket', { raw: { status: 200, text: '{"data":[{"start_time":1}]}' } }, 'page 1, Bucket 1'],
-    ['an empty list', { raw: { status: 200, text: '[]' } }, 'page 1, The report: it is of no known form'],
-    ['an error', { raw: { status: 500, text: '{}' } }, 'the provider did not answer with it'],
+    ['an empty list', { raw: { status: 200, text: '[]' } }, 'page 1, The report: its form is unknown'],
+    ['an error', { raw: { status: 500, text: '{}' } }, 'the provider did not send it'],
     ['a rate limit', { raw: { status: 429, text: '{}' } }, 'the provider limits the rate of the key'],
     [
       'the same page for ever',

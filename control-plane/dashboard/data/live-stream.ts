@@ -9,7 +9,7 @@ export type ConnectionState = 'connecting' | 'live' | 'broken'
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
-/** The market sends no longer event. */
+/** The longest event that is read, in characters. */
 const MAX_EVENT_CHARS = 2_000_000
 
 type Listener = {

@@ -1,6 +1,6 @@
 import { eventData } from './event-data.ts'
 
-/** An event longer than this is not ours: a picture in base64 has at most 32 MB. */
+/** The longest event that is read, in characters: a picture in base64 has at most 32 MB. */
 const MAX_EVENT_CHARS = 40_000_000
 const DONE = '[DONE]'
 

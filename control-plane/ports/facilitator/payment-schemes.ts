@@ -138,7 +138,7 @@ function argsOf(
 function isAnswer(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false
   if (error.walk((cause) => cause instanceof ContractFunctionZeroDataError) !== null) return true
-  // An error inside the endpoint looks like a revert, but has neither data nor the word.
+  // An error inside the endpoint looks like a revert, but has neither data nor the word "revert".
   const revert = error.walk((cause) => cause instanceof ContractFunctionRevertedError)
   return (
     revert instanceof ContractFunctionRevertedError && (revert.raw !== undefined || /revert/i.test(revert.reason ?? ''))

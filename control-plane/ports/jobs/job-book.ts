@@ -13,7 +13,7 @@ export type JobBook = {
    * is.
    */
   restore(job: JobRecordText, standing: JobStanding, now: number): Promise<void>
-  /** Stores the reason again why a job is hidden whose record Redis has lost. `deadlineAt` is the job's. */
+  /** Stores again the reason why a job is hidden, for a job whose record Redis has lost. `deadlineAt` is the job's. */
   hide(job: Pick<JobRecordText, 'rid' | 'deadlineAt'>, why: 'deleted' | 'withheld', now: number): Promise<void>
   /**
    * Stores the submit of a forwarded job again that Redis has lost, and its binding. Nothing else of such a job is kept

@@ -103,7 +103,7 @@ export const removeAlias = defineOperation({
         await lockCatalog(trx)
         const before = await requireModel(trx, alias)
         if (!before.aliases.some((name) => name.toLowerCase() === alias)) {
-          throw new AppError('conflict', { message: 'A model keeps its own name.' })
+          throw new AppError('conflict', { message: 'The own names of a model cannot be removed.' })
         }
         await deleteAlias(trx, alias)
         const aliases = before.aliases.filter((name) => name.toLowerCase() !== alias)

@@ -105,7 +105,7 @@ export async function fetchReport(
     const { status, body, retryAfterMs } = response
     if (status === 401 || status === 403) throw failed('the provider refused the key', status)
     if (status === 429) throw failed('the provider limits the rate of the key; try again later', status, retryAfterMs)
-    if (status !== 200) throw failed('the provider did not answer with it', status)
+    if (status !== 200) throw failed('the provider did not send it', status)
     const refusal = (reason: string) => failed(`page ${page}, ${reason}`, status)
     const { lines: rawLines, next } = orRefuse(() => read(readJson(body, refusal)), refusal)
     lines.push(...rawLines)

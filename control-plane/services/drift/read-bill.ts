@@ -212,7 +212,7 @@ function hold<Schema extends z.ZodType>(schema: Schema, raw: unknown, place: str
   const read = schema.safeParse(raw)
   if (read.success) return read.data
   const member = read.error.issues[0]?.path.map(String).join('.') ?? ''
-  throw refuse(place, member === '' ? 'it is of no known form' : `the member ${member} is missing or of no known form`)
+  throw refuse(place, member === '' ? 'its form is unknown' : `the member ${member} is missing or has an unknown form`)
 }
 
 const Paged = {

@@ -195,7 +195,7 @@ export async function signTransfer(
     treasury: treasury.address,
     signature: await treasury.signer.signAuthorization(typedDataOf(authorization)),
     validUntil,
-    // An earlier signature may have been used, as far as the search for its use knows.
+    // The search for the use of an earlier signature has not excluded a use yet.
     signedAtBlock: transfer.signedAtBlock ?? ground.block,
   }
   await takeStep(ctx, trx, transfer, { event: 'sign', changes: { signed, batch, reason: null } })

@@ -119,7 +119,7 @@ function watch<Proof>(rail: Rail<Proof>, { running, reserving }: Watched): Rail<
   }
 }
 
-/** A call that ends meanwhile is in the journal before it leaves the running ones. */
+/** A call that ends meanwhile is in the journal before it leaves the running calls. */
 async function* standingIn(rails: readonly Watched[]): AsyncGenerator<Chargeable> {
   for (const { running, reserving, replay } of rails) {
     await Promise.allSettled([...reserving])

@@ -102,7 +102,7 @@ function textInput(text: unknown): Sized {
   if (typeof text !== 'string' || text === '') throw mustBe('input', 'texts that are not empty, or tokens, not both')
   if (text.length > MAX_INPUT_CHARS) {
     throw new AppError('request_too_large', {
-      message: `A text has at most ${MAX_INPUT_CHARS} characters.`,
+      message: `A text must have at most ${MAX_INPUT_CHARS} characters.`,
       param: 'input',
     })
   }

@@ -39,7 +39,7 @@ type Json = Readonly<Record<string, unknown>>
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
 
 /**
- * The provider's form of the messages protocol, if it has that, too. The request's own text is then forwarded, so that
+ * The messages protocol as the provider speaks it, if it does. The request's own text is then forwarded, so that
  * nothing is lost that the middle form has no place for. The answer still goes through the middle form, because its
  * events are written anew in either case. Only such an answer shows reasoning: it has the signatures that its maker
  * expects in the next turn.

@@ -66,7 +66,7 @@ export function requireServed(stage: Stage, seen: readonly CallSeen[]): void {
   const failed = seen.filter((call) => !call.isComplete && call.status !== 503)
   stage.require(failed.length === 0, `${failed.length} calls failed: ${failed[0]?.status} ${failed[0]?.text}`)
   const putOff = seen.filter((call) => call.status === 503)
-  stage.target('told to come again', putOff.length, 0)
+  stage.target('refused with 503', putOff.length, 0)
 }
 
 /** Counts the captures that are not posted. */

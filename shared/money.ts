@@ -26,21 +26,21 @@ export const KEEP_ALL = WHOLE_BPS as KeptBps
 /** Makes an amount of micro-USD. Throws a RangeError below zero or from 100 million USD up. */
 export function microUsd(value: bigint | number): MicroUsd {
   const amount = BigInt(value)
-  if (amount < 0n || amount >= MAX_MICRO_USD) throw new RangeError('an amount is between 0 and 100 million USD')
+  if (amount < 0n || amount >= MAX_MICRO_USD) throw new RangeError('an amount must be between 0 and 100 million USD')
   return amount as MicroUsd
 }
 
 /** Makes a unit price in pico-USD. Throws a RangeError below zero. */
 export function picoUsd(value: bigint | number): PicoUsd {
   const price = BigInt(value)
-  if (price < 0n) throw new RangeError('a price is not negative')
+  if (price < 0n) throw new RangeError('a price must not be negative')
   return price as PicoUsd
 }
 
 /** Makes a kept share in basis points. Throws a RangeError outside 0 to 10,000. */
 export function keptBps(value: bigint | number): KeptBps {
   const bps = BigInt(value)
-  if (bps < 0n || bps > WHOLE_BPS) throw new RangeError('a kept share is 0 to 10,000 basis points')
+  if (bps < 0n || bps > WHOLE_BPS) throw new RangeError('a kept share must be 0 to 10,000 basis points')
   return bps as KeptBps
 }
 
@@ -123,7 +123,7 @@ export function discountedPerMillion(price: PicoUsd, keptBps: KeptBps): bigint {
 
 /** Reads decimal digits as an amount. Throws a RangeError on anything else. */
 export function parseMicroUsd(text: string): MicroUsd {
-  if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw new RangeError('an amount is written in plain digits')
+  if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw new RangeError('an amount must be written in plain digits')
   return microUsd(BigInt(text))
 }
 
@@ -165,7 +165,7 @@ export function formatUnitPrice(price: PicoUsd, units = 1n): string {
 
 function parseDecimal(text: string, decimals: number): bigint {
   const match = /^(\d{1,15})(?:\.(\d+))?(?:e([+-]?\d{1,2}))?$/i.exec(text.trim())
-  if (!match) throw new RangeError('not a plain decimal number')
+  if (!match) throw new RangeError('an amount must be a plain decimal number')
   const [, whole = '0', fraction = '', exponent = '0'] = match
   const shift = decimals - fraction.length + Number(exponent)
   const digits = BigInt(whole + fraction)

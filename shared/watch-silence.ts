@@ -13,12 +13,12 @@ type Connection = {
 
 /**
  * Reconnects when the server is silent for so many milliseconds, even while the connection is opening. A PING is sent
- * after all earlier commands, and its answer ends the wait. Silence is counted in looks, so that a process that stood
+ * after all earlier commands, and its answer ends the wait. Silence is counted in checks, so that a process that stood
  * still does not take its own silence for the server's. The returned function ends the watch.
  */
 export function watchSilence(clock: Time, connection: Connection, silenceMs: number): Cancel {
   const mostLooks = Math.ceil(silenceMs / LOOK_EVERY_MS)
-  /** Looks since the last PING; undefined without an open one. */
+  /** Checks since the last PING; undefined without an open one. */
   let looks: number | undefined
   const forget = () => {
     looks = undefined

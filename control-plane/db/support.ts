@@ -46,12 +46,12 @@ export async function findHolder(db: Database, account: string): Promise<Holder 
   return rows[0]
 }
 
-/** Holders of which a user, workspace or organisation has the id. */
+/** Holders whose user, workspace or organisation has the id. */
 export function listHoldersById(db: Database, named: string, limit: number): Promise<Holder[]> {
   return listHolders(db, sql`"user" = ${named} or workspace = ${named} or organization = ${named}`, limit)
 }
 
-/** Users whose wallet begins so, in lower case. */
+/** Users whose wallet begins with the text, in lower case. */
 export function listHoldersByWallet(db: Database, beginning: string, limit: number): Promise<Holder[]> {
   return listHolders(db, sql`wallet like ${`${beginning}%`}`, limit)
 }
@@ -85,7 +85,7 @@ function listMasked(db: Database, where: RawBuilder<unknown>, limit: number): Pr
   )
 }
 
-/** Keys of an id, or keys that begin so. */
+/** The key with the id, or keys whose prefix begins with the text. */
 export function listKeysNamed(db: Database, idOrBeginning: string, limit: number): Promise<MaskedKey[]> {
   // An underscore of a prefix is a wildcard of `like`.
   const pattern = `${idOrBeginning.replaceAll('_', '\\_')}%`

@@ -100,7 +100,7 @@ function createFigures(registry: Registry) {
 function mountTraffic(to: Figures, sources: FigureSources): void {
   const { open, drains, isDraining, admission, answers, rates, refusedWork, untrustedProxies, keys } = sources
   to.gauge('market_open_calls', 'Calls under way', () => open.count)
-  to.gauge('market_detached_streams', 'Streams read on without a buyer', () => drains.count)
+  to.gauge('market_detached_streams', 'Streams that continue without a buyer', () => drains.count)
   to.gauge('market_draining', '1 while the process is about to end', () => Number(isDraining()))
   to.gauge(
     'market_event_loop_delay_seconds',
@@ -150,7 +150,7 @@ function mountMarket(to: Figures, { offers, snapshot, health }: FigureSources): 
   )
   to.gauge('market_snapshot_documents', 'Documents of the snapshot in memory', () => snapshot().held)
   to.gauge('market_snapshot_refused_documents', 'Documents whose newest version is not valid', () => snapshot().refused)
-  to.counter('market_snapshot_swaps_total', 'Times a new market was put in place', () => snapshot().swaps)
+  to.counter('market_snapshot_swaps_total', 'Times that new data of the market came into use', () => snapshot().swaps)
   to.gauges(
     'market_snapshot_version',
     'Version of each document in memory; of offers, the newest',

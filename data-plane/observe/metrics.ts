@@ -73,7 +73,7 @@ function createMeters({ counter, histogram }: Tallies) {
   const inSeconds = (...labelNames: readonly string[]) => ({ labelNames, bounds: SECONDS_BUCKETS })
   return {
     calls: counter('market_calls_total', 'Calls by protocol, outcome and error code', ['wire', 'outcome', 'code']),
-    attempts: counter('market_attempts_total', 'Attempts at providers by how they failed, none if they did not', [
+    attempts: counter('market_attempts_total', 'Attempts at providers by their failure; none for success', [
       'provider',
       'error_class',
     ]),
@@ -88,7 +88,7 @@ function createMeters({ counter, histogram }: Tallies) {
       'Time from admission to the last byte',
       inSeconds('wire', 'streamed'),
     ),
-    overhead: histogram('market_overhead_seconds', 'Time of a call that no provider took', inSeconds('wire')),
+    overhead: histogram('market_overhead_seconds', 'Time of a call outside of providers', inSeconds('wire')),
     ttft: histogram(
       'market_time_to_first_content_seconds',
       'Time from admission to the first content',

@@ -21,7 +21,7 @@ const KEEP_LIVE_MS = 1_000
 
 /**
  * Returns the last value of this name. Makes it anew when one of the objects in `from` has changed and once it is
- * {@link KEEP_LIVE_MS} old. Concurrent callers share one. `now` is in Unix milliseconds.
+ * {@link KEEP_LIVE_MS} old. Concurrent callers share one value. `now` is in Unix milliseconds.
  */
 type KeepLive<Value> = (
   name: string,

@@ -196,7 +196,7 @@ function note(redis: Redis, rid: string, field: (typeof JOB_FIELDS)[number], val
   return redis.multi().hset(key, field, value).pexpire(key, JOB_NOTE_MS, 'NX')
 }
 
-/** One command reads both: between two, the record could be written or Redis emptied. */
+/** A single command reads both: between two, the record could be written or Redis emptied. */
 async function readRecord({ redis, isSure }: Ports, rid: RequestId) {
   const reads = redis.multi().hmget(moneyKeys.job(rid), ...JOB_FIELDS)
   const [values, restoredTo] = RecordRead.parse(await together(reads.get(moneyKeys.jobsRestored)))

@@ -37,7 +37,7 @@ const Sealed = z.tuple([z.string(), Content])
 
 export type SealedContent = z.infer<typeof Content>
 
-/** One of our seals: its content, and the maker of its answer. */
+/** A seal of the market: its content, and the maker of its answer. */
 export type OpenedSeal = { readonly maker: string; readonly content: SealedContent }
 
 /**

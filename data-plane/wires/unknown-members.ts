@@ -18,7 +18,7 @@ export function leftOutFor(offer: Offer, { unknown }: AskedMembers): ReadonlySet
   return unknown.size === 0 || allows(offer, 'unknown') ? REGION_ALONE : new Set([...unknown, REGION])
 }
 
-/** The members without the left-out ones, and the names of those. */
+/** The members that the provider receives, and the names of the others. */
 export function withoutUnknown(
   members: JsonObject,
   unknown: ReadonlySet<string>,

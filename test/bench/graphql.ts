@@ -153,7 +153,9 @@ async function measureSubscribers(plane: ControlPlane, port: number): Promise<Fi
     medians.push(middle(times))
   }
   const beside = `the last of them ${ms(middle(worst))}, at worst ${ms(Math.max(...worst))}`
-  return [{ what: `a change of one offer until ${SUBSCRIBERS} subscribers have it`, figure: ms(middle(medians)), beside }]
+  return [
+    { what: `a change of one offer until ${SUBSCRIBERS} subscribers have it`, figure: ms(middle(medians)), beside },
+  ]
 }
 
 /** Watches the book from one of several addresses, and records the time when the awaited text arrives. */

@@ -22,8 +22,8 @@ const AT_DATA_PLANE: Readonly<Record<string, (bytes: number) => Send>> = {
   'an unknown path of slashes': (bytes) => ({ path: '/'.repeat(bytes) }),
   'a path below a row': (bytes) => ({ path: `/v1/chat/completions${'/a'.repeat(bytes / 2)}` }),
   'a query of unknown members': (bytes) => ({ path: `/v1/prices?${'a=1&'.repeat(bytes / 4)}` }),
-  'a key that is none': (bytes) => ({ path: '/v1/key', headers: { authorization: `Bearer inf_${'x'.repeat(bytes)}` } }),
-  'a payment that is none': (bytes) => chat('{}', { 'payment-signature': 'A'.repeat(bytes) }),
+  'a malformed key': (bytes) => ({ path: '/v1/key', headers: { authorization: `Bearer inf_${'x'.repeat(bytes)}` } }),
+  'a malformed payment': (bytes) => chat('{}', { 'payment-signature': 'A'.repeat(bytes) }),
   'a credential of Payment': (bytes) => chat('{}', { authorization: `Payment ${'A'.repeat(bytes)}` }),
   'a body of lists': (bytes) => chat('['.repeat(bytes)),
   'a body of many members': (bytes) => chat(`{${Array.from({ length: bytes / 10 }, (_, at) => `"m${at}":1`).join()}}`),
@@ -38,7 +38,7 @@ const AT_DATA_PLANE: Readonly<Record<string, (bytes: number) => Send>> = {
 /** Requests that a control plane refuses. */
 const AT_CONTROL_PLANE: Readonly<Record<string, (bytes: number) => Send>> = {
   'an unknown path of slashes': (bytes) => ({ path: '/'.repeat(bytes) }),
-  'a key that is none': (bytes) => ({
+  'a malformed key': (bytes) => ({
     path: '/v1/buyer/me',
     headers: { authorization: `Bearer inf_${'x'.repeat(bytes)}` },
   }),

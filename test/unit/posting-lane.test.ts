@@ -33,7 +33,7 @@ describe('the posting lane', () => {
     await Promise.all(all)
   })
 
-  it('keeps sources apart and the limit of a posting, and never starves a large batch', async () => {
+  it('keeps sources apart, keeps the limit of a posting, and never starves a large batch', async () => {
     const { posted, give } = lane(3)
     const all = [
       give('n1', 'a'),

@@ -87,7 +87,7 @@ async function look(
   const isWell =
     view.ledgerBeat === moneyRecord.beat && reasonToRebuild(view, moneyRecord.epoch, memory.runId) === undefined
   const record = isOld && !isWell ? await ctx.ledger.readEpoch() : moneyRecord
-  // A different database has a low beat, too, which would show again after the rebuild.
+  // A different database has a low beat, too, and would cause the next rebuild as well.
   const isRestored = (await noticeLowBeat(ctx, record, view)) || record.isRestoreNew
   const reason = isRestored ? 'the ledger went back in time' : reasonToRebuild(view, record.epoch, memory.runId)
   memory.runId = view.runId

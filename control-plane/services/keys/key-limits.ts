@@ -46,8 +46,8 @@ const KeyPatch = z.strictObject({
  * Changes the limits, end and label of a buyer key, and freezes it. An absent field stays, and null removes a limit. A
  * new cap counts earlier use of the key. The data plane applies new limits within a second. Calls that run go on.
  * Throws `not_found`, `conflict` for a revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an
- * expired key would come back above the most keys of a wallet, and `service_unavailable` while the gate cannot count
- * for a new cap.
+ * expired key would come back above the limit of keys of a wallet, and `service_unavailable` while the gate cannot
+ * count for a new cap.
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
@@ -114,9 +114,12 @@ async function changeKey(ctx: Pick<Ctx, 'clock'>, trx: Trx, actor: BuyerActor, p
 /** Throws `invalid_request` for a change that would let the playground spend without a cap, or end for good. */
 function requirePlaygroundBounds({ capDailyUsd, expiresAt }: Patch): void {
   if (capDailyUsd === null) {
-    throw new AppError('invalid_request', { message: 'The playground keeps a daily cap.', param: 'capDailyUsd' })
+    throw new AppError('invalid_request', {
+      message: 'The playground key must have a daily cap.',
+      param: 'capDailyUsd',
+    })
   }
   if (expiresAt != null) {
-    throw new AppError('invalid_request', { message: 'The playground key has no expiry.', param: 'expiresAt' })
+    throw new AppError('invalid_request', { message: 'The playground key must have no expiry.', param: 'expiresAt' })
   }
 }

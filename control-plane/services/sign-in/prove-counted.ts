@@ -8,7 +8,7 @@ const MAX_MESSAGE_CHARS = 4_000
 /** A signature of an undeployed contract wallet contains the data to deploy it. */
 const MAX_SIGNATURE_CHARS = 20_000
 
-/** One of our messages with the signature of a wallet. */
+/** A message of the market with the signature of a wallet. */
 export const SignedInput = z.strictObject({
   message: manyLines(MAX_MESSAGE_CHARS),
   signature: oneLine(MAX_SIGNATURE_CHARS),

@@ -32,7 +32,7 @@ export function readParts(value: unknown, param: string, content: Content): Said
 /** The same for a list in which only texts make sense. */
 export function readTexts(value: unknown, param: string, content: Content): TextPart[] {
   return readParts(value, param, content).map((part) => {
-    if (part.kind !== 'text') throw invalid(param, 'Only texts are taken here.')
+    if (part.kind !== 'text') throw invalid(param, 'Only texts are accepted here.')
     return part
   })
 }
@@ -59,7 +59,10 @@ function readPart(part: unknown, param: string, content: Content): SaidPart {
 function textPart(text: unknown, param: string, content: Content): TextPart {
   if (typeof text !== 'string') throw invalid(param, 'A text part needs a text.')
   if (text.length > MAX_TEXT_CHARS) {
-    throw new AppError('request_too_large', { message: `A text has at most ${MAX_TEXT_CHARS} characters.`, param })
+    throw new AppError('request_too_large', {
+      message: `A text must have at most ${MAX_TEXT_CHARS} characters.`,
+      param,
+    })
   }
   content.spokenChars += text.length
   return { kind: 'text', text }

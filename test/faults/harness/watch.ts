@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 const EVERY_MS = 500
 const MOST_SHOWN = 5
 const ANSWER_LIMIT_MS = 2_000
-/** The program reads key by key, so these agree only at rest. {@link COUNTERS} checks them at one moment. */
+/** The checker reads key by key, so I5 and I6 hold for it only at rest. {@link COUNTERS} checks both at one moment. */
 const AT_REST_ALONE = /^I[56] /
 
 /** Compares the sums of open and captured holds with the counters of their accounts, all read at one moment. */

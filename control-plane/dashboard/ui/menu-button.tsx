@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 
 const GAP_PX = 4
@@ -10,14 +10,13 @@ type Props = {
   readonly label?: string
   /** A little more than the menu takes, so that one at the foot of the window opens upwards in time. */
   readonly heightPx: number
-  /** `start` where the menu begins at the left edge of its button. */
-  readonly edge?: 'start' | 'end'
   readonly onOpen?: () => void
   readonly children: (close: () => void) => ReactNode
 }
 
 /** A button with a menu below it. */
-export function MenuButton({ text, label, heightPx, edge = 'end', onOpen, children }: Props) {
+export function MenuButton({ text, label, heightPx, onOpen, children }: Props) {
+  const id = useId()
   const menu = useRef<HTMLDivElement>(null)
   const [isOpen, setOpen] = useState(false)
   const close = () => menu.current?.hidePopover()
@@ -30,24 +29,32 @@ export function MenuButton({ text, label, heightPx, edge = 'end', onOpen, childr
     addEventListener('scroll', leave, { capture: true })
     return () => removeEventListener('scroll', leave, { capture: true })
   }, [isOpen])
-  const open = (button: HTMLButtonElement) => {
+  const place = (button: HTMLButtonElement) => {
     const { top, bottom, left, right } = button.getBoundingClientRect()
     const style = menu.current?.style
     if (style === undefined) return
     const isLow = bottom + GAP_PX + heightPx > innerHeight
     style.top = isLow ? 'auto' : `${bottom + GAP_PX}px`
     style.bottom = isLow ? `${innerHeight - top + GAP_PX}px` : 'auto'
-    if (edge === 'start') style.left = `${left}px`
-    else style.right = `${document.documentElement.clientWidth - right}px`
+    const { clientWidth } = document.documentElement
+    // A menu grows towards the middle of the window, where it has room.
+    const isLeft = left + right < clientWidth
+    style.left = isLeft ? `${left}px` : 'auto'
+    style.right = isLeft ? 'auto' : `${clientWidth - right}px`
     onOpen?.()
-    menu.current?.togglePopover()
   }
   return (
     <>
-      <Button aria-label={label} aria-expanded={isOpen} onClick={({ currentTarget }) => open(currentTarget)}>
+      <Button
+        aria-label={label}
+        aria-expanded={isOpen}
+        popoverTarget={id}
+        onClick={({ currentTarget }) => place(currentTarget)}
+      >
         {text}
       </Button>
       <div
+        id={id}
         ref={menu}
         popover="auto"
         className="menu row-menu"

@@ -93,7 +93,7 @@ function Jobs() {
               notes={notes}
               onAsk={setAsked}
             />
-            <Card title="All jobs" isFlush>
+            <Card title={jobState === undefined ? 'All jobs' : 'Jobs'} isFlush>
               <Table
                 label="Jobs"
                 columns={columnsOf(setAsked)}

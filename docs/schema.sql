@@ -743,7 +743,8 @@ create table ledger_tx (
   constraint ledger_tx_kind_check CHECK (kind ~ '^[a-z][a-z_]{1,31}$'::text),
   constraint ledger_tx_note_check CHECK (length(note) <= 500)
 ) partition by RANGE (id);
-CREATE INDEX ledger_tx_by_kind ON ONLY public.ledger_tx USING btree (kind, id) WHERE (kind <> 'settle'::text);
+CREATE INDEX ledger_tx_by_kind ON ONLY public.ledger_tx USING btree (kind, at, id) WHERE (kind <> 'settle'::text);
+CREATE INDEX ledger_tx_by_time ON ONLY public.ledger_tx USING btree (at, id);
 CREATE TRIGGER ledger_tx_kept BEFORE DELETE OR UPDATE ON ledger_tx FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_tx_not_truncated BEFORE TRUNCATE ON ledger_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -1385,6 +1386,8 @@ create table market_offer_hour (
   volume_micro bigint not null,
   ttft_samples bigint not null,
   ttft_sketch bytea not null,
+  -- Attempts that the provider failed. Null in hours that were summed before the column was there.
+  failed bigint,
   -- Calls that were paid, or served for nothing. Null in hours that were summed before the column was there.
   calls bigint,
   -- What the seller earned, in micro-USD. Null in hours that were summed before the column was there.

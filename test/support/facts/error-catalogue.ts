@@ -49,7 +49,10 @@ function compatTypes(codes: readonly ErrorCode[]): ReadonlyMap<number, string> {
   return new Map(
     [...types]
       .sort(([a], [b]) => a - b)
-      .map(([status, all]) => [status, [...all].sort((a, b) => timesIn(all, b) - timesIn(all, a))[0] ?? '']),
+      .map(([status, all]): [number, string] => [
+        status,
+        [...all].sort((a, b) => timesIn(all, b) - timesIn(all, a))[0] ?? '',
+      ]),
   )
 }
 

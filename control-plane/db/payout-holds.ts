@@ -47,7 +47,7 @@ export async function clearPayoutHold(
 /** Clears the present hold for a reason that is gone. Returns false when there is none. */
 export async function liftPayoutHold(db: Database, reason: string): Promise<boolean> {
   const { numAffectedRows } = await sql`update payout_hold
-    set cleared_at = now(), cleared_by = 'worker', clear_reason = 'what it was set for is gone'
+    set cleared_at = now(), cleared_by = 'worker', clear_reason = 'the reason for the hold is gone'
     where reason = ${reason} and cleared_at is null`.execute(db)
   return numAffectedRows === 1n
 }

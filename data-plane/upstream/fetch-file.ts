@@ -34,7 +34,7 @@ export const FILE_TIMES = { firstByteMs: 30 * SECOND, idleMs: 30 * SECOND, total
 
 /** Faults of a provider's file, and whether a further attempt would end in the same way. */
 export const FILE_FAULTS = {
-  forbidden: { isFinal: true, words: 'its address may not be dialled' },
+  forbidden: { isFinal: true, words: 'its address is not allowed' },
   redirected: { isFinal: true, words: 'its address redirects to another one' },
   missing: { isFinal: true, words: 'the provider does not have it or refuses it' },
   no_media: { isFinal: true, words: 'it is a web page or a message, not a media file' },

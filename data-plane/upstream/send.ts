@@ -159,7 +159,7 @@ function targetOf(
   policy: OutboundPolicy,
 ): Address {
   const url = checkOutboundUrl(text, hosts, policy)
-  if (url === undefined) throw new Error('the target may not be dialled')
+  if (url === undefined) throw new Error('the target is not allowed')
   if (credential.host !== sealedFor) throw new Error('the credential belongs to another record')
   return { origin: url.origin, host: url.host, path: url.pathname + url.search }
 }
@@ -351,7 +351,7 @@ function addressBook(policy: OutboundPolicy, allowedHosts: () => HostList) {
     let address = addresses.get(offer.baseUrl)
     if (address === undefined) {
       const url = checkOutboundUrl(offer.baseUrl, allowedHosts(), policy)
-      if (url === undefined) throw new Error('the base URL may not be dialled')
+      if (url === undefined) throw new Error('the base URL is not allowed')
       address = { origin: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') }
       addresses.set(offer.baseUrl, address)
     }
@@ -378,11 +378,7 @@ export function guardedLookup(policy: OutboundPolicy, resolve: ResolveName = res
       if (error) return callback(error, '', 4)
       const first = addresses[0]
       if (first === undefined || addresses.some(({ address }) => !isDialable(address, policy))) {
-        return callback(
-          Object.assign(new Error('an address that may not be dialled'), { code: FORBIDDEN_ADDRESS }),
-          '',
-          4,
-        )
+        return callback(Object.assign(new Error('the address is not allowed'), { code: FORBIDDEN_ADDRESS }), '', 4)
       }
       if (options.all) return callback(null, addresses)
       return callback(null, first.address, first.family)

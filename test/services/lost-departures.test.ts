@@ -145,7 +145,7 @@ describe('a departure without a row', () => {
     expect(await balanceOf(world.db, seller)).toBe(0)
   })
 
-  it('is found although a later one of its seller was found before', async () => {
+  it('is found although a later departure of its seller was found before', async () => {
     const seller = await world.seller(3_000)
     await untilJoined()
     const recipient = seller.purse.address.toLowerCase()

@@ -28,8 +28,8 @@ export function usePayingKey(): { readonly keyId: string | undefined; readonly e
 }
 
 /**
- * Returns the function that calls the API at its address in the name of the session, without any key of the reader's.
- * The function opens a secret of an hour when it needs one, and throws a {@link MarketError} for a refusal.
+ * Returns the function that calls the API at its address in the name of the session, without any key that the reader
+ * has. The function opens a secret of an hour when it needs one, and throws a {@link MarketError} for a refusal.
  */
 export function usePaidCall(apiBaseUrl: string): PayingCall {
   const cache = useQueryClient()
@@ -47,7 +47,10 @@ export function usePaidCall(apiBaseUrl: string): PayingCall {
   )
 }
 
-/** The secret of this page, other than one that was refused. Columns that ask at once share the one on its way. */
+/**
+ * The secret of this page, other than one that was refused. Columns that ask at once share the secret that is being
+ * opened.
+ */
 async function secretOf(cache: QueryClient, refused?: string): Promise<string> {
   const held = cache.getQueryData<Opened>(QUERY_KEY)
   const isOver = held !== undefined && (held.secret === refused || held.expiresAt - Date.now() < MARGIN_MS)

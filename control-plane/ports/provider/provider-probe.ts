@@ -127,7 +127,7 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
     return { isAccepted: true as const, latencyMs: Math.round(performance.now() - startedAt), usage }
   }
   try {
-    if (isLiteralRefused(target.baseUrl, parts.policy)) return refusal(null, 'the address may not be dialled')
+    if (isLiteralRefused(target.baseUrl, parts.policy)) return refusal(null, 'the address is not allowed')
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
     if (providerModel === null || (listing !== undefined && !asksModel)) {
       if (listing === undefined) return refusal(null, NO_LIST)
@@ -208,7 +208,7 @@ const REASONS: { readonly [Cause in RefusalCause]?: string } = {
 async function listModels(parts: Parts, place: ProviderPlace): Promise<ListedModels> {
   const startedAt = performance.now()
   try {
-    if (isLiteralRefused(place.baseUrl, parts.policy)) return refusal(null, 'the address may not be dialled')
+    if (isLiteralRefused(place.baseUrl, parts.policy)) return refusal(null, 'the address is not allowed')
     const { listing } = protocolOf(place)
     if (listing === undefined) return { ...refusal(null, NO_LIST), isUnlisted: true }
     const { status, text } = await send(parts, AbortSignal.timeout(TOTAL_TIMEOUT_MS), place, questionOf(listing))
@@ -253,7 +253,7 @@ async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyPro
   const { url, header, prefix, apiKey, accepts } = target
   const startedAt = performance.now()
   try {
-    if (isLiteralRefused(url, policy)) return refusal(null, 'the address may not be dialled')
+    if (isLiteralRefused(url, policy)) return refusal(null, 'the address is not allowed')
     const headers = ['accept', 'application/json', 'user-agent', 'market-probe', header, prefix + apiKey.reveal()]
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
     const answer = await request(url, { dispatcher: agent, signal, method: 'GET', headers })

@@ -26,7 +26,7 @@ export function createWebhookSender(policy: OutboundPolicy): { send: WebhookSend
   return {
     async send({ url, headers, body }) {
       if (checkPublicUrl(url, policy) === undefined) {
-        return { kind: 'unreachable', reason: 'the address may not be dialled' }
+        return { kind: 'unreachable', reason: 'the address is not allowed' }
       }
       try {
         const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)

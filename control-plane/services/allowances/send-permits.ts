@@ -60,7 +60,7 @@ async function bringOn(ctx: AllowanceLineCtx, permit: AllowancePermit, leave: Le
   return true
 }
 
-/** A permit below the debt would cut off the market's own pay, so the draw goes first while there is time. */
+/** A permit below the debt would keep the market from drawing the debt, so the draw goes first while there is time. */
 async function isEarly(
   { db, clock }: AllowanceLineCtx,
   { account, value, deadline }: AllowancePermit,

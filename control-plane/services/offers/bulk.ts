@@ -212,8 +212,9 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
 }
 
 /**
- * Asks for each model with the cheapest request, because a list does not show the credit behind a key. A listed model
- * is accepted by the list when its provider limits the rate of requests. A refusal of the key ends the probes.
+ * Asks for each model with the cheapest request, because a list does not show the credit behind a key. A model that the
+ * list names is accepted without an answer when its provider limits the rate of requests. A refusal of the key ends the
+ * probes.
  */
 async function servedAs(
   ctx: Pick<Ctx, 'clock' | 'probe'>,

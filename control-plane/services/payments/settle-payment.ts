@@ -169,7 +169,8 @@ function requireEvent({ rid, rail, account, amount }: ChainPayment, event: strin
 }
 
 /**
- * An exact payment is taken whole. From any other at least the least price is taken; the surplus is the payer's credit.
+ * An exact payment is taken whole. From any other payment at least the least price is taken; the surplus is the payer's
+ * credit.
  */
 function dueOf({ requirement, amount }: ChainPayment, charge: bigint): bigint {
   if (requirement['scheme'] !== 'upto') return amount
@@ -239,7 +240,7 @@ async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer>
 
 /**
  * Looks for a refused transfer on the chain: anybody with the authorization may have sent it, and so may we, before the
- * database lost it. Throws while the chain does not answer, because only then is a refusal final.
+ * database lost it. Throws while the chain does not answer, because a refusal is final only after its answer.
  */
 async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPayment): Promise<Transfer | undefined> {
   const { chain, network } = payments

@@ -54,7 +54,7 @@ export const WEBHOOK_TABLES = {
     updated_at: timestamp(),
     format: withDefault(oneOf(WEBHOOK_FORMATS)),
   },
-  /** Columns of `0222_email_alerts.sql`. */
+  /** A table of `0222_email_alerts.sql`. */
   alert_mail_day: { account: id('acc'), day: date(), alerts: integer() },
   webhook_alert: { webhook_id: id('whk'), subject: text(), mark: text(), at: timestamp() },
   webhook_delivery: {

@@ -10,7 +10,7 @@ import { unified } from 'unified'
 import type { DocNode } from '#control-plane/dashboard/market/docs/doc-page.ts'
 import { DOC_LANGUAGES } from '#control-plane/dashboard/market/docs/doc-page.ts'
 
-/** A text with its title and its parts, as the build goes on with it. */
+/** A text with its title and its parts, for the next steps of the build. */
 export type Tree = { readonly title: string; readonly about: string; readonly root: Root }
 
 const reader = unified()

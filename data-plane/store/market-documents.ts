@@ -33,7 +33,7 @@ export type DocumentFigures = {
 /** The documents of the market, as they were last accepted. */
 export type MarketDocuments = {
   parts(): MarketBodies
-  /** Takes the changes since the last time for the copy on disk: texts by name, null for a removed document. */
+  /** Takes the changes since the last call for the copy on disk: texts by name, null for a removed document. */
   takeChanged(): ReadonlyMap<string, string | null>
   /** The size of those changes in characters. */
   changedChars(): number

@@ -86,7 +86,7 @@ it('forwards no request whose path is outside of the prefix, in any spelling', a
   await mountControlPaths(app, `http://127.0.0.1:${port}`, CONTROL_PREFIXES)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const wrong: unknown[] = []
-  // Of the root only itself is forwarded, and no path below it.
+  // The root itself is forwarded, and no path below it.
   for (const { prefix } of CONTROL_PREFIXES.filter((known) => known.prefix !== '/')) {
     const encoded = prefix.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
     for (const target of [

@@ -29,8 +29,8 @@ const TEXTS = /^(?:[a-z-]+|README)\.md$|^examples\/[\w-]+\.(?:mjs|ts|py|sh)$/
 const PAGES = /^[\w/-]+\.(?:json|md)$/
 
 /**
- * The files of the documentation by path: the description of the doors, the note for agents, the texts, and what pages
- * are drawn from. Undefined for any other path. A file is read when it is first asked for.
+ * The files of the documentation by path: the description of the doors, the note for agents, the texts, and the data
+ * from which pages are drawn. Undefined for any other path. A file is read when it is first asked for.
  */
 export function readDocuments(
   { texts, pages }: DocumentFolders,

@@ -201,7 +201,7 @@ function openEnd({ watch: { model } }: NodeParts, machine: Machine, node: DataNo
 function checkAnswer(node: DataNode, job: ModelJob, asked: ModelRequest, text: string): void {
   const costMicro = costIn(text)
   if (costMicro === undefined) return
-  // Among polls under way at once, the model has the end at the last of them, whichever captures it.
+  // Of several polls at once, the model notes the end at the last one, whichever poll captures it.
   const end = asked.state === 'captured' ? asked : (node.watch.model.requests.get(asked.rid) ?? asked)
   const { rid } = job.submit
   // A worker books an end without a capture.

@@ -3,7 +3,7 @@ import { PageWorkspacesDocument } from './data/documents/viewer.ts'
 import { useScreen } from './data/use-query.ts'
 import { chosenWorkspace, switchWorkspace } from './data/workspace.ts'
 
-/** The accounts that a reader may act for: the own one and the workspaces of organisations. */
+/** The accounts that a reader may act for: the reader's own, and the workspaces of organisations. */
 export function WorkspaceMenu({ isOpen }: { readonly isOpen: boolean }) {
   const { data } = useScreen(PageWorkspacesDocument, {}, { isOn: isOpen })
   const chosen = chosenWorkspace()

@@ -81,7 +81,7 @@ export type Registrar = {
 
 /** Captures without an open hold in the gate, by request. */
 export type UnheldCaptures = {
-  /** Nothing was held for these in this epoch. */
+  /** Captures for which nothing was held in this epoch. */
   readonly late: ReadonlySet<string>
   /** Calls that were captured before with another amount, which stays. */
   readonly standing: ReadonlyMap<string, MicroUsd>

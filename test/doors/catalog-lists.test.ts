@@ -120,11 +120,11 @@ describe('a list of models in the shape of OpenRouter', () => {
     const rows = bad.map(([pricing], index) => row(`acme/bad-${index}`, { pricing }))
     const units: [units: object, field: string, message: RegExp, endpoints?: readonly string[]][] = [
       [{ pictures: '0.04' }, 'unit_pricing', /pictures/],
-      [{ minimum_seconds: 10 }, 'unit_pricing', /belongs to a price of time/],
+      [{ minimum_seconds: 10 }, 'unit_pricing', /needs a price of time/],
       [{ seconds: '0.001', minimum_seconds: 0 }, 'unit_pricing.minimum_seconds', /./],
       [{ seconds: '0.001', minimum_seconds: 1.5 }, 'unit_pricing.minimum_seconds', /./],
       [{ seconds: '0.001', minimum_seconds: 3_601 }, 'unit_pricing.minimum_seconds', /./],
-      [{ seconds: '0.001', minimum_characters: 5 }, 'unit_pricing', /belongs to a price of characters/],
+      [{ seconds: '0.001', minimum_characters: 5 }, 'unit_pricing', /needs a price of characters/],
       [{ seconds: '0.001', minimum_seconds: 10 }, 'pricing', /minimum_seconds is missing/, ['video']],
     ]
     const sold = units.map(([unit_pricing, , , endpoints], index) =>

@@ -30,7 +30,7 @@ const document =
 /** Kinds of work that strangers can cause, none of which reaches a limit of its own. */
 const WORKS: readonly (readonly [name: string, ask: Ask, isOver?: (text: string) => boolean])[] = [
   ['unknown paths', get('/v1/nothing')],
-  ['keys that are none', (headers) => market.rest('GET', '/v1/buyer/keys', { headers, key: `inf_${'x'.repeat(40)}` })],
+  ['malformed keys', (headers) => market.rest('GET', '/v1/buyer/keys', { headers, key: `inf_${'x'.repeat(40)}` })],
   ['paths that need a key', get('/v1/seller/offers')],
   ['documents that do not parse', document('{')],
   ['documents that the schema refuses', document('{ nothing }')],
@@ -41,7 +41,7 @@ const WORKS: readonly (readonly [name: string, ask: Ask, isOver?: (text: string)
   ],
   ['unknown tRPC calls in a batch', get(`/trpc/${Array(10).fill('nothing').join(',')}?batch=1`)],
   [
-    'sessions that are none',
+    'unknown sessions',
     (headers) => market.rest('GET', '/v1/buyer/keys', { headers: { ...headers, cookie: 'mkt_session=x' } }),
   ],
 ]

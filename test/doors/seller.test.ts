@@ -90,7 +90,7 @@ const QUESTIONS: Record<string, Question> = {
     graphql: paged('sales', `{ sales(first: 2) { edges { node { ${SALE} } } ${INFO} } }`, 'recent_sales'),
     trpc: (key) => resultOf(market.trpc(key).earnings.history.query({ limit: 2 })),
   },
-  'a page that is none': {
+  'a page with an invalid token': {
     rest: get('earnings/history?cursor=garbage'),
     graphql: graph('sales', `{ sales(first: 2, after: "garbage") { edges { cursor } } }`),
     trpc: (key) => resultOf(market.trpc(key).earnings.history.query({ cursor: 'garbage' })),

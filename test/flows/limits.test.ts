@@ -147,8 +147,8 @@ describe('work that is refused', () => {
   const works: Readonly<Record<string, Ask>> = {
     'unknown paths': (headers) => fetch(new URL('/v1/nothing', url), { headers }),
     'prices that nobody pays': (headers) => paid(headers),
-    'keys that are none': (headers) => paid({ ...headers, ...bad }),
-    'payments that are none': (headers) => paid({ ...headers, 'payment-signature': 'e30=' }),
+    'malformed keys': (headers) => paid({ ...headers, ...bad }),
+    'malformed payments': (headers) => paid({ ...headers, 'payment-signature': 'e30=' }),
     'look-ups without a key': (headers) => fetch(new URL('/v1/key', url), { headers }),
     'wrong queries of public reads': (headers) => fetch(new URL('/api/markets?no=1', url), { headers }),
   }

@@ -240,7 +240,7 @@ const RULES: readonly Rule[] = [
   ['a floor in the header', { headers: { 'x-min-discount': '70' } }, ['minimum_discount_not_met', 503, 404]],
   ['a floor in the path', { floor: '/min70' }, ['minimum_discount_not_met', 503, 404]],
   ['the strictest floor', { fields: { min_discount_pct: 20 }, floor: '/min60' }, 'rt-cheap'],
-  ['a floor that is none', { fields: { min_discount_pct: '5' } }, ['invalid_minimum_discount', 400, 400]],
+  ['an invalid floor', { fields: { min_discount_pct: '5' } }, ['invalid_minimum_discount', 400, 400]],
 ]
 
 describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {

@@ -155,11 +155,11 @@ export const CatalogItem = z.object({
     )
     .refine(
       ({ seconds, minutes, minimum_seconds: least }) => least === undefined || (seconds ?? minutes) !== undefined,
-      'a least time belongs to a price of time',
+      'a minimum of seconds needs a price of time',
     )
     .refine(
       ({ characters, minimum_characters: least }) => least === undefined || characters !== undefined,
-      'a least number of characters belongs to a price of characters',
+      'a minimum of characters needs a price of characters',
     )
     .optional(),
   top_provider: z.object({ max_completion_tokens: z.number().int().positive().nullish() }),

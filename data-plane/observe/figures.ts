@@ -179,7 +179,7 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
   to.counter('market_journal_written_bytes_total', 'Bytes written to the journal', () => journal.figures().writtenBytes)
   to.gauge(
     'market_journal_unsafe_bytes',
-    'Journal bytes that may not be on the disk yet',
+    'Journal bytes that are possibly not on the disk yet',
     () => journal.figures().unsafeBytes,
   )
   to.gauge(

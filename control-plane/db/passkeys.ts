@@ -16,7 +16,7 @@ export type PasskeyKey = {
   readonly id: PasskeyId
   readonly user: UserId
   readonly credentialId: string
-  /** As COSE writes it. */
+  /** The public key as COSE writes it. */
   readonly publicKey: Buffer
   readonly counter: bigint
 }

@@ -249,7 +249,9 @@ describe('the page', () => {
     const leave = dialog(page).getByRole('button', { name: 'Take off the market' })
     await leave.click()
     // A press takes nothing off: the question names the calls that are lost, and Cancel leads back to the terms.
-    await dialog(page).getByText(/Open calls and jobs finish, and you are paid for them/).waitFor()
+    await dialog(page)
+      .getByText(/Open calls and jobs finish, and you are paid for them/)
+      .waitFor()
     await dialog(page).getByRole('row', { name: 'State on sale off the market' }).waitFor()
     await dialog(page).getByRole('button', { name: 'Cancel' }).click()
     await dialog(page).getByLabel('Discount, percent').waitFor()

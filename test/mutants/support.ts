@@ -27,7 +27,7 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
     'order by t.at desc, t.id desc limit': 'order by t.id desc limit',
   }),
   mutant('a-page-of-the-ledger-skips-the-rest-of-an-instant', LEDGER_SEARCH_TEST, `${LEDGER_SEARCH}#conditionsOf`, {
-    '(t.at, t.id) < (': '(t.at, t.id) < (-interval \'1 millisecond\' + ',
+    '(t.at, t.id) < (': "(t.at, t.id) < (-interval '1 millisecond' + ",
   }),
   mutant('a-refunded-call-looks-charged', SUPPORT_TEST, SUPPORT_ROWS, {
     "where r.key = 'reverse:' || s.rid)": "where r.key = 'refund:' || s.rid)",

@@ -80,18 +80,18 @@ function write(name: string, text: string): void {
 
 /** The groups of the first page: each chapter of it with its links. */
 function menuOf(index: Tree): readonly DocGroup[] {
-  const groups: { title: string; links: { to: string; label: string }[] }[] = []
+  const chapters: { title: string; links: { to: string; label: string }[] }[] = []
   const walk = (node: ReturnType<typeof nodesOf>[number]): void => {
     if (typeof node === 'string') return
     const [tag, attributes, ...children] = node
     const words = children.filter((child) => typeof child === 'string').join('')
-    if (tag === 'h2') groups.push({ title: words, links: [] })
+    if (tag === 'h2') chapters.push({ title: words, links: [] })
     else if (tag === 'a' && attributes['href'] !== undefined)
-      groups.at(-1)?.links.push({ to: attributes['href'], label: words })
+      chapters.at(-1)?.links.push({ to: attributes['href'], label: words })
     else for (const child of children) walk(child)
   }
   for (const node of nodesOf(index)) walk(node)
-  return groups
+  return chapters
 }
 
 const pages = [...(await readTexts()), ...(await readReference())]

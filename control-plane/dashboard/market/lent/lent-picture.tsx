@@ -10,7 +10,7 @@ const WIDTH = 150
 const HEIGHT = 58
 const CAP_WIDTH = 104
 
-/** A picture of lent accounts: a call takes the lowest-priced of several keys to one provider. The text beside says so. */
+/** A picture of lent accounts: a call takes the lowest-priced of several keys. The text beside it says the same. */
 export function LentPicture() {
   return (
     <svg className="book-picture lent-picture" viewBox="0 0 520 234" aria-hidden="true">

@@ -161,7 +161,7 @@ describe('a bill from a file', () => {
   })
 
   it('is refused with its line number, and no part of it is stored', async () => {
-    expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`))).toContain('Line 3: a cost')
+    expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`))).toContain('Line 3: the cost')
     expect(await refusal(bring(`d\0a\0t\0e\0`))).toContain('the text must have no control characters')
     expect(await stored()).toBe(0)
   })

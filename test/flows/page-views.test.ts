@@ -87,7 +87,7 @@ it.each([
   ['models', '/models?search=gpt&sort=price&discount=10'],
   ['activity', '/buyer/activity?group=provider&figure=calls&compare=yes&from=2026-11-01&to=2026-11-07'],
   ['jobs', '/buyer/jobs?state=failed'],
-  ['offers', '/seller/offers?status=paused&window=7d&model=gpt'],
+  ['offers', '/seller/offers?status=paused&window=7d&model=gpt&columns=gross,cap'],
 ] as const)('the filters of %s are saved by the keyboard, and the menu has no fault', async (name, path) => {
   const { context, page, complaints } = await openMember()
   const wanted = Object.fromEntries(new URL(path, site).searchParams)

@@ -13,7 +13,7 @@ const FILTERS: Readonly<Record<ViewScreen, readonly string[]>> = {
   logs: ['period', 'from', 'to', 'model', 'provider', 'outcome', 'key', 'sort', 'reverse'],
   activity: ['period', 'from', 'to', 'group', 'figure', 'sum', 'hours', 'compare', 'model', 'provider'],
   jobs: ['state'],
-  offers: ['status', 'window', 'sort', 'reverse', 'model'],
+  offers: ['status', 'window', 'sort', 'reverse', 'model', 'columns'],
 }
 
 /** A query as the address of a screen has it, without `?`. */

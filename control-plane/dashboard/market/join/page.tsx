@@ -49,7 +49,7 @@ function NoLink() {
         </p>
         <p>
           <strong>You have no link.</strong> Ask an owner or admin of the organisation. On their organisation’s page,{' '}
-          <strong>Invite by link</strong> creates a link for you.
+          <strong>Invite people</strong> creates a link for you.
         </p>
         <div className="actions">
           <Link to="/buyer/organizations" search={{}} className="button">

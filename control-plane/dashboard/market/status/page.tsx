@@ -176,7 +176,7 @@ function Days() {
       {(data) => {
         const points = data.allDays ?? []
         const isOlder = (data.callsBefore?.[0]?.calls ?? 0) > 0
-        const days = daysOfRecord(points, now, DAYS, isOlder)
+        const days = data.allDays === null ? DAYS : daysOfRecord(points, now, DAYS, isOlder)
         const period = days === 1 ? 'Today' : `Last ${days} days`
         const first = day(now - (days - 1) * DAY_MS, 'utc')
         return (

@@ -35,8 +35,12 @@ const PAGE_READS = 4
  * `rate_limited`.
  */
 export async function countCall(counting: Counting, actor: Actor): Promise<void> {
-  if (actor.kind === 'nobody') return countStranger(counting)
   if (actor.kind === 'operator') return
+  if (actor.kind === 'nobody') {
+    return countOn(counting, ({ perKey }) => [
+      { source: 'address', who: peerOf(counting), most: perKey * timesOfPage(counting.kind) },
+    ])
+  }
   const times = actor.kind === 'session' ? timesOfPage(counting.kind) : 1
   await countOn(counting, ({ perKey, perWallet }) => [
     { source: 'key', who: credentialOf(actor), most: perKey * times },
@@ -51,14 +55,18 @@ export async function countCall(counting: Counting, actor: Actor): Promise<void>
  * `rate_limited`.
  */
 export async function countStranger(counting: Counting, subject?: string): Promise<void> {
-  const peer = counting.options.peer ?? 'nowhere'
+  const peer = peerOf(counting)
   await countOn(counting, ({ perKey }) => {
-    if (subject === undefined) return [{ source: 'address', who: peer, most: perKey * timesOfPage(counting.kind) }]
+    if (subject === undefined) return [{ source: 'address', who: peer, most: perKey }]
     return [
       { source: 'address', who: `${peer}:${subject}`, most: perKey },
       { source: 'address', who: peer, most: perKey * SUBJECTS_PER_ADDRESS },
     ]
   })
+}
+
+function peerOf({ options }: Counting): string {
+  return options.peer ?? 'nowhere'
 }
 
 function timesOfPage(kind: Counting['kind']): number {

@@ -16,7 +16,7 @@ import { operator, startMarket } from '#test/support/doors/control-plane.ts'
 import { listOffer } from '#test/support/doors/offers.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
 
-const CALLS = 600
+const CALLS = 1_200
 const FILM = { lengths: { least: 4, most: 12, step: 4, usual: 4 }, resolutions: [], roles: [], needsSource: false }
 const MEDIA = [
   ['picture-test', { endpoints: ['image'], unit_pricing: { images: '0.04', images_2k: '0.06' } }],

@@ -90,6 +90,8 @@ it('dialogs are accessible: those of an organisation', async () => {
   await openWallet(context, newWallet())
   await page.goto(`${url}/sign-in?to=/buyer/organizations`)
   await page.getByRole('button', { name: 'Test wallet' }).click()
+  // A page that is opened before the answer would be that of a visitor.
+  await page.getByRole('button', { name: 'New organisation' }).waitFor()
   const found = await lookAt(page, `${url}/buyer/organizations`, 'New organisation')
   await dialog(page).getByLabel('Name').fill('Dialogs')
   await dialog(page).getByRole('button', { name: 'Create', exact: true }).click()

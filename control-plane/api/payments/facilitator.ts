@@ -4,7 +4,7 @@ import { actorOf } from '#control-plane/api/caller.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
 import { DATA_PLANE, noteCaller } from '#control-plane/api/strangers.ts'
-import { countCall } from '#control-plane/operation/call-limits.ts'
+import { countCall, countStranger } from '#control-plane/operation/call-limits.ts'
 import type { Ctx, LimitKind } from '#control-plane/operation/ctx.ts'
 import { parseInput } from '#control-plane/operation/parse-input.ts'
 import {
@@ -50,7 +50,9 @@ export function mountFacilitator(server: FastifyInstance, plane: Ctx): void {
       peer: peerOf(request),
       onLimit: (state: Parameters<typeof sendLimit>[1]) => sendLimit(reply, state),
     }
-    await countCall({ ctx: plane, kind, options }, actor)
+    const counting = { ctx: plane, kind, options }
+    // The page has more reads than a client of the facilitator.
+    await (actor.kind === 'nobody' ? countStranger(counting) : countCall(counting, actor))
     if (kind !== 'write' || actor.kind === 'operator') return ctx
     throw new AppError(actor.kind === 'nobody' ? 'invalid_api_key' : 'forbidden')
   }

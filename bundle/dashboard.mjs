@@ -25,6 +25,12 @@ const GROUPS = [
     test: /control-plane\/dashboard\/(?:charts\/(?!sparkline|meter|heat|every)|market\/(?:price-text|market-columns))/,
     minShareCount: 2,
   },
+  {
+    name: 'market',
+    priority: 2,
+    test: /dashboard\/market\/(?:model-link|model-name|prices|trade-table)/,
+    minShareCount: 2,
+  },
   { name: 'live', priority: 1, test: /control-plane\/dashboard\/(?:ui\/live-mark|data\/use-now)/, minShareCount: 2 },
 ]
 
@@ -72,7 +78,7 @@ function optionsFor(outDir) {
       assetsInlineLimit: 0,
       reportCompressedSize: false,
       // Names of files stand in the first script, and hashes are names enough.
-      rolldownOptions: { output: { chunkFileNames: 'assets/[hash].js', codeSplitting: { groups: GROUPS } } },
+      rolldownOptions: { output: { chunkFileNames: 'assets/[hash:7].js', codeSplitting: { groups: GROUPS } } },
     },
   }
 }

@@ -69,9 +69,9 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 /** The settlement of a call, once it is booked. */
-async function endedOf(rid: string): Promise<Ended> {
+async function endedOf({ rid, status, code = 'no error' }: Seen): Promise<Ended> {
   let row: Ended | undefined
-  await until(`${rid} is booked`, BOOKED_MS, async () => {
+  await until(`${rid} with ${status} and ${code} is booked`, BOOKED_MS, async () => {
     const found = await market.database.query('select * from settlement where rid = $1', [rid])
     row = found.rows[0] === undefined ? undefined : EndedSchema.parse(found.rows[0])
     if (row !== undefined) return true
@@ -123,7 +123,7 @@ async function driveNow(row: OutcomeRow): Promise<Line> {
   const model = MODELS.get(row) ?? ''
   const before = market.received(model)
   const seen = await makeCall(market, model, row)
-  const ended = seen.isHeld ? await endedOf(seen.rid) : undefined
+  const ended = seen.isHeld ? await endedOf(seen) : undefined
   check(row, seen, ended)
   const asked = ended?.attempts.filter(({ errorClass }) => errorClass !== 'unreachable').length ?? 0
   expect(market.received(model) - before - seen.otherCalls).toBe(asked)

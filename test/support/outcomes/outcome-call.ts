@@ -260,7 +260,8 @@ function readAnswer(response: Response, text: string): Seen {
       ),
     hasLeft: false,
     isBroken: false,
-    isHeld: !isRefused || response.headers.get('x-mkt-marketplace-attempts') !== '0',
+    // A refusal before the routing has no such header.
+    isHeld: !isRefused || (response.headers.get('x-mkt-marketplace-attempts') ?? '0') !== '0',
     adapted: response.headers.get('x-mkt-adapted-params') ?? undefined,
     otherCalls: 0,
   }

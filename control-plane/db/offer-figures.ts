@@ -7,6 +7,10 @@ import { bigint, bytes, double, nullable, timestamp } from './tables/column.ts'
 import type { OfferStatus } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
+/** The sum of a column over hours, zero without one. Null while the column of an hour is not summed. */
+export const knownSum = (column: 'calls' | 'net_micro' | 'failed') =>
+  sql`case when count(*) = count(${sql.ref(column)}) then coalesce(sum(${sql.ref(column)}), 0) end`
+
 /** An offer of a seller with the sums of its hours. Amounts are micro-USD. */
 const OFFER_SUMS_ROW = {
   id: OFFER_TABLES.offer.id,
@@ -44,13 +48,12 @@ export function listOfferSums(
   return readRows(
     db,
     OFFER_SUMS_ROW,
-    sql`select o.id, o.model, o.provider, o.label, o.status, h.calls::float8 as calls, h.gross, h.net,
+    sql`select o.id, o.model, o.provider, o.label, o.status, h.calls::float8 as calls, h.gross, h.net::bigint as net,
       h."ttftSamples"
     from (select * from offer o where ${sql.join(conditions, sql` and `)} order by o.id desc limit ${limit}) o
     cross join lateral (
-      select case when count(*) = count(calls) then coalesce(sum(calls), 0) end as calls,
-        coalesce(sum(volume_micro), 0)::bigint as gross,
-        case when count(*) = count(net_micro) then coalesce(sum(net_micro), 0)::bigint end as net,
+      select ${knownSum('calls')} as calls, coalesce(sum(volume_micro), 0)::bigint as gross,
+        ${knownSum('net_micro')} as net,
         coalesce(sum(ttft_samples), 0)::float8 as "ttftSamples"
       from market_offer_hour where offer = o.id and starts_at >= ${new Date(from)}) h
     order by o.id desc`,
@@ -95,8 +98,8 @@ export function listOfferBuckets(
     db,
     OFFER_BUCKET_ROW,
     sql`select (extract(epoch from date_trunc(${grain}, starts_at, 'UTC')) * 1000)::float8 as "startMs",
-      case when count(*) = count(calls) then sum(calls)::float8 end as calls, sum(volume_micro)::bigint as gross,
-      case when count(*) = count(net_micro) then sum(net_micro)::bigint end as net,
+      (${knownSum('calls')})::float8 as calls, sum(volume_micro)::bigint as gross,
+      (${knownSum('net_micro')})::bigint as net,
       sum(ttft_samples)::float8 as "ttftSamples", string_agg(ttft_sketch, ''::bytea) as "ttftSketch"
     from market_offer_hour where offer = ${offer} and starts_at >= ${new Date(from)}
     group by 1 order by 1`,

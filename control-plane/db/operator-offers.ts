@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import { knownSum } from './offer-figures.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
@@ -68,8 +69,7 @@ export async function listMarketOffers(db: Database | Trx, offerSearch: OfferSea
     join provider p on p.id = o.provider
     left join workspace w on w.seller_account = o.seller_account
     cross join lateral (
-      select case when count(*) = count(calls) then coalesce(sum(calls), 0)::float8 end as calls,
-        case when count(*) = count(failed) then coalesce(sum(failed), 0)::float8 end as failures
+      select (${knownSum('calls')})::float8 as calls, (${knownSum('failed')})::float8 as failures
       from market_offer_hour where offer = o.id and starts_at >= ${new Date(offerSearch.trafficFrom)}) h
     order by o.id`,
   )

@@ -36,12 +36,11 @@ const PAGE_READS = 4
  */
 export async function countCall(counting: Counting, actor: Actor): Promise<void> {
   if (actor.kind === 'operator') return
+  const isPage = actor.kind === 'nobody' || actor.kind === 'session'
+  const times = isPage && counting.kind === 'read' ? PAGE_READS : 1
   if (actor.kind === 'nobody') {
-    return countOn(counting, ({ perKey }) => [
-      { source: 'address', who: peerOf(counting), most: perKey * timesOfPage(counting.kind) },
-    ])
+    return countOn(counting, ({ perKey }) => [{ source: 'address', who: peerOf(counting), most: perKey * times }])
   }
-  const times = actor.kind === 'session' ? timesOfPage(counting.kind) : 1
   await countOn(counting, ({ perKey, perWallet }) => [
     { source: 'key', who: credentialOf(actor), most: perKey * times },
     ...(perWallet === null || !('wallet' in actor)
@@ -67,10 +66,6 @@ export async function countStranger(counting: Counting, subject?: string): Promi
 
 function peerOf({ options }: Counting): string {
   return options.peer ?? 'nowhere'
-}
-
-function timesOfPage(kind: Counting['kind']): number {
-  return kind === 'read' ? PAGE_READS : 1
 }
 
 /**

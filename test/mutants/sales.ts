@@ -14,12 +14,11 @@ export const SALES_MUTANTS: readonly Mutant[] = [
   mutant('an-unknown-charge-is-zero', DAYS_TEST, 'control-plane/services/earnings/earnings.ts#moneyOf', {
     'sum === null || charged === null ? null : sum + charged': 'sum === null ? null : sum + (charged ?? 0n)',
   }),
-  mutant('an-offer-pays-no-fee', OFFERS_TEST, 'control-plane/services/offers/shown-money.ts#shownMoney', {
+  mutant('an-offer-pays-no-fee', OFFERS_TEST, 'control-plane/services/offers/sales.ts#shownMoney', {
     'Number(gross - net)': 'Number(gross - gross)',
   }),
   mutant('waiting-hours-are-no-sales', OFFERS_TEST, 'control-plane/db/offer-figures.ts#listOfferSums', {
-    'case when count(*) = count(net_micro) then coalesce(sum(net_micro), 0)::bigint end':
-      'coalesce(sum(net_micro), 0)::bigint',
+    "${knownSum('net_micro')} as net": 'coalesce(sum(net_micro), 0) as net',
   }),
   mutant('a-forgotten-hour-of-an-offer-is-empty', OFFERS_TEST, 'control-plane/db/offer-figures.ts#findFirstOfferHour', {
     'h.starts_at < kept.starts_at': 'h.starts_at < kept.starts_at and false',
@@ -29,7 +28,7 @@ export const SALES_MUTANTS: readonly Mutant[] = [
     OFFERS_TEST,
     'control-plane/db/offer-figures.ts#listOfferBuckets',
     {
-      'case when count(*) = count(net_micro) then sum(net_micro)::bigint end': 'coalesce(sum(net_micro), 0)::bigint',
+      "(${knownSum('net_micro')})::bigint": 'coalesce(sum(net_micro), 0)::bigint',
     },
   ),
   mutant('an-offer-earns-the-whole-charge', OFFERS_TEST, 'control-plane/db/market-rollup.ts#insertOfferHours', {
@@ -39,7 +38,7 @@ export const SALES_MUTANTS: readonly Mutant[] = [
     " and ${isFault(sql`a ->> 'errorClass'`)}": " and a ->> 'errorClass' is not null",
   }),
   mutant('an-unknown-failure-is-none', OFFERS_TEST, 'control-plane/db/operator-offers.ts#listMarketOffers', {
-    'case when count(*) = count(failed) then coalesce(sum(failed), 0)::float8 end': 'coalesce(sum(failed), 0)::float8',
+    "(${knownSum('failed')})::float8": 'coalesce(sum(failed), 0)::float8',
   }),
   mutant('a-running-day-is-its-stored-row', SERIES_TEST, 'control-plane/services/market/market-series.ts#partsOf', {
     'Math.min(span.to, now - HOUR)': '(span.to + DAY)',

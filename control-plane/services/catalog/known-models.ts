@@ -2,8 +2,7 @@ import { listModelBodies } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
-import { closestName } from '#shared/closest-name.ts'
-import { AppError } from '#shared/errors.ts'
+import { unknownName } from './unknown-name.ts'
 
 /**
  * Throws `invalid_request` for a name that means no model of the catalogue, with the nearest name as a suggestion.
@@ -19,13 +18,5 @@ export async function requireKnownModels(
   const resolve = createResolver(models)
   const unknown = names.find((name) => resolve(name) === undefined)
   if (unknown === undefined) return
-  const suggestion = closestName(
-    unknown,
-    models.map(({ id }) => id),
-  )
-  const message =
-    suggestion === undefined
-      ? `No model has the id ${unknown}.`
-      : `No model has the id ${unknown}. Did you mean ${suggestion}?`
-  throw new AppError('invalid_request', { message, param, detail: { suggestion: suggestion ?? null } })
+  throw unknownName({ noun: 'model', name: unknown, ids: models.map(({ id }) => id), param })
 }

@@ -1,8 +1,7 @@
 import { listProviders } from '#control-plane/db/catalog.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
 import { createProviderFinder } from '#shared/catalog/providers.ts'
-import { closestName } from '#shared/closest-name.ts'
-import { AppError } from '#shared/errors.ts'
+import { unknownName } from './unknown-name.ts'
 
 /** Names of providers in stored rules, and the input that holds them. */
 type NamedProviders = {
@@ -16,24 +15,12 @@ type NamedProviders = {
  * Throws `invalid_request` for a new name that means no provider of the market, with the nearest id as a suggestion.
  * Names are read as calls name providers: by id, name or host.
  */
-export async function requireKnownProviders(
-  { db }: Pick<Ctx, 'db'>,
-  { names, held, param }: NamedProviders,
-): Promise<void> {
+export async function requireKnownProviders(db: Database | Trx, { names, held, param }: NamedProviders): Promise<void> {
   const added = (names ?? []).filter((name) => !held.includes(name))
   if (added.length === 0) return
   const providers = await listProviders(db)
   const find = createProviderFinder(providers)
   const unknown = added.find((name) => find(name) === undefined)
   if (unknown === undefined) return
-  const suggestion = closestName(
-    unknown,
-    providers.map(({ id }) => id),
-  )
-  const didYouMean = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`
-  throw new AppError('invalid_request', {
-    message: `No provider has the id ${unknown}.${didYouMean}`,
-    param,
-    detail: { suggestion: suggestion ?? null },
-  })
+  throw unknownName({ noun: 'provider', name: unknown, ids: providers.map(({ id }) => id), param })
 }

@@ -63,15 +63,13 @@ export const updateBuyerKey = defineOperation({
     const { id } = input
     if (!isId('key', id)) throw new AppError('not_found')
     await requireKnownModels(ctx, input.modelsAllowed, 'modelsAllowed')
-    if (input.providersBlocked != null) {
-      const { providersBlocked: held } = await findLivingKey(ctx.db, actor, id)
-      await requireKnownProviders(ctx, { names: input.providersBlocked, held, param: 'providersBlocked' })
-    }
     const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
-    if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
-      await findLivingKey(ctx.db, actor, id)
+    const setsCap = input.capDailyUsd != null || input.capMonthlyUsd != null
+    if (input.providersBlocked != null || setsCap) {
+      const { providersBlocked: held } = await findLivingKey(ctx.db, actor, id)
+      await requireKnownProviders(ctx.db, { names: input.providersBlocked, held, param: 'providersBlocked' })
       // The counter is seeded before the cap applies, so the cap never allows a used amount a second time.
-      await seed()
+      if (setsCap) await seed()
     }
     const change = await ctx.change(
       (trx) => changeKey(ctx, trx, actor, { ...input, id }),

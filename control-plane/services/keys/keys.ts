@@ -127,7 +127,7 @@ export const createBuyerKey = defineOperation({
   forReplay: withoutSecret,
   run: async (ctx, actor, input) => {
     await requireKnownModels(ctx, input.modelsAllowed, 'modelsAllowed')
-    await requireKnownProviders(ctx, { names: input.providersBlocked, held: [], param: 'providersBlocked' })
+    await requireKnownProviders(ctx.db, { names: input.providersBlocked, held: [], param: 'providersBlocked' })
     const terms = changeTerms(NO_TERMS, input)
     return createKey(ctx, actor, { type: 'buyer', label: input.label, expiresAt: input.expiresAt ?? null, terms })
   },

@@ -9,10 +9,10 @@ import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { ModelName, PageSize } from '#control-plane/services/input-fields.ts'
 import { MIN_SAMPLES } from '#control-plane/services/market/market-sums.ts'
 import { PageToken, signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
-import { Count, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
 import { HOUR } from '#shared/clock.ts'
 import { readSketch, sketchQuantile } from '#shared/sketch.ts'
-import { shownMoney } from './shown-money.ts'
+import { SALES_FIELDS, shownMoney } from './sales.ts'
 
 /** Most offers of a seller that are compared. A seller with more sees the newest. */
 const MAX_OFFERS = 5_000
@@ -31,14 +31,7 @@ export const OfferFiguresSchema = z
     provider: z.string(),
     label: z.string().nullable(),
     status: z.enum(['active', 'paused', 'inactive']),
-    calls: Count.nullable().describe('Calls that were paid, or served at a price of zero.'),
-    grossMicro: WholeMicro.nullable().describe('What buyers paid, in micro-USD.'),
-    feeMicro: WholeMicro.nullable().describe('The fee of the market, in micro-USD.'),
-    netMicro: WholeMicro.nullable().describe('What the seller earned, in micro-USD.'),
-    ttftP50Ms: z
-      .number()
-      .nullable()
-      .describe('The median time to the first token, in milliseconds. Null with fewer than five measured calls.'),
+    ...SALES_FIELDS,
     ttftSamples: Count.nullable().describe('The calls that the median is measured from.'),
   })
   .meta({

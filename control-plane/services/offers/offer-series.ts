@@ -4,12 +4,12 @@ import type { OfferBucket } from '#control-plane/db/offer-figures.ts'
 import { findFirstOfferHour, listOfferBuckets } from '#control-plane/db/offer-figures.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { MIN_SAMPLES } from '#control-plane/services/market/market-sums.ts'
-import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import { readSketch, sketchQuantile } from '#shared/sketch.ts'
 import { OfferIdInput } from './input.ts'
 import { requireOwnOffer } from './own-offer.ts'
-import { shownMoney } from './shown-money.ts'
+import { SALES_FIELDS, shownMoney } from './sales.ts'
 
 const SERIES_WINDOWS = ['24h', '7d', '30d'] as const
 type SeriesWindow = (typeof SERIES_WINDOWS)[number]
@@ -24,14 +24,7 @@ const BUCKETS = {
 export const OfferPointSchema = z
   .object({
     bucket: UnixMs,
-    calls: Count.nullable().describe('Calls that were paid, or served at a price of zero.'),
-    grossMicro: WholeMicro.nullable().describe('What buyers paid, in micro-USD.'),
-    feeMicro: WholeMicro.nullable().describe('The fee of the market, in micro-USD.'),
-    netMicro: WholeMicro.nullable().describe('What the seller earned, in micro-USD.'),
-    ttftP50Ms: z
-      .number()
-      .nullable()
-      .describe('The median time to the first token, in milliseconds. Null with fewer than five measured calls.'),
+    ...SALES_FIELDS,
     ttftSamples: Count.describe('The calls that the median is measured from.'),
   })
   .meta({ id: 'OfferPoint', description: 'The sales and the latency of an offer in one hour or UTC day.' })

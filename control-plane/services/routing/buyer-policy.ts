@@ -64,9 +64,6 @@ export const putPreferences = defineOperation({
   idempotency: 'none',
   output: PreferencesViewSchema,
   run: async (ctx, actor, input): Promise<PreferencesView> => {
-    const names = { names: input.providersBlocked, param: 'providersBlocked' }
-    const held = (await findPreferences(ctx.db, actor.account))?.providersBlocked ?? []
-    await requireKnownProviders(ctx, { ...names, held })
     const preferences: Preferences = {
       allowsUntrusted: input.allowUntrusted,
       providersBlocked: input.providersBlocked,
@@ -76,6 +73,11 @@ export const putPreferences = defineOperation({
       async (trx) => {
         await lockPolicy(trx, actor.account)
         const storedPreferences = await findPreferences(trx, actor.account)
+        await requireKnownProviders(trx, {
+          names: input.providersBlocked,
+          held: storedPreferences?.providersBlocked ?? [],
+          param: 'providersBlocked',
+        })
         await upsertPreferences(trx, actor.account, preferences, ctx.clock.now())
         await markUnpublished(trx, accountDocumentName(actor.account), ctx.clock.now())
         return storedPreferences

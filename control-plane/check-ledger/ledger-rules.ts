@@ -69,7 +69,10 @@ const RULES: readonly PaymentRule[] = [
         from account a left join
           (select escrow_account, sum(quote) as quotes from job where ended_at is null group by escrow_account) j
           on j.escrow_account = a.id
-        where a.kind = 'job_escrow' and a.balance <> coalesce(j.quotes, 0)`,
+        where a.kind = 'job_escrow' and a.balance <> coalesce(j.quotes, 0)
+      union all select t.id || ' (' || t.kind || ') moves ' || e.amount || ' of the escrow ' || a.id from every_ledger_entry e
+        join account a on a.id = e.account join every_ledger_tx t on t.id = e.tx
+        where a.kind = 'job_escrow' and t.kind not in ('escrow', 'job_end')`,
   },
   {
     id: 'I4',

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
+import type { TransactionKind } from '#shared/ledger/transaction-kinds.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -13,7 +14,7 @@ export type Debit = {
   readonly account: AccountId
   readonly amount: bigint
   readonly tx: string
-  readonly kind: string
+  readonly kind: TransactionKind
   readonly note: string | null
   readonly entries: readonly { readonly account: AccountId; readonly amount: bigint }[]
   /** The audit row of the posting. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
+import type { TransactionKind } from '#shared/ledger/transaction-kinds.ts'
 import type { Balance } from './accounts.ts'
 import { BALANCE_ROW } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
@@ -8,7 +9,7 @@ import { bigint } from './tables/column.ts'
 
 /** A line of a transaction in signed micro-USD. An account has at most one line in a transaction. */
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
-export type LedgerTransaction = { readonly id: string; readonly kind: string; readonly note: string | null }
+export type LedgerTransaction = { readonly id: string; readonly kind: TransactionKind; readonly note: string | null }
 
 /** Claims a key for a transaction. Waits for a concurrent transaction. Returns false when the key has a transaction. */
 export async function claimLedgerKey(trx: Trx, key: string, tx: string): Promise<boolean> {

@@ -107,6 +107,8 @@ it('dialogs are accessible: those of an organisation', async () => {
   found.push(...(await lookAt(page, own, 'By wallet', /^Invite people/)))
   await dialog(page).getByLabel('Wallet address').fill(wallet.address)
   await dialog(page).getByRole('button', { name: 'Invite', exact: true }).click()
+  // A page that is left before the answer would cancel the invitation.
+  await dialog(page).waitFor({ state: 'hidden' })
   const member = new RegExp(`^More actions for ${wallet.address.slice(0, 6)}`, 'i')
   found.push(...(await lookAt(page, own, 'Withdraw invitation', member)))
   await guest.page.goto(`${url}/sign-in?to=/buyer/organizations`)

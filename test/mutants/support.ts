@@ -2,6 +2,8 @@ import type { Mutant } from './mutant.ts'
 import { mutant, tests } from './mutant.ts'
 
 const LEDGER_OPERATIONS = 'control-plane/services/ledger/ledger-operations.ts'
+const REVERSAL = 'control-plane/services/ledger/reversal.ts'
+const REVERSAL_TEST = tests('services/reversal')
 const LEDGER_SEARCH = 'control-plane/db/ledger-search.ts'
 const LEDGER_SEARCH_TEST = tests('doors/ledger-search')
 const SUPPORT_ROWS = 'control-plane/db/support.ts'
@@ -17,8 +19,24 @@ const FIGURES_TEST = tests('doors/operator-figures')
 
 /** Mistakes in operators' changes to the money of a customer, and in the figures that they see. */
 export const SUPPORT_MUTANTS: readonly Mutant[] = [
-  mutant('a-transaction-is-reversed-under-each-of-its-names', tests('services/ledger-operations'), LEDGER_OPERATIONS, {
-    'const key = names?.key ?? input.key': 'const key = names === undefined ? input.key : input.key',
+  mutant('a-transaction-is-reversed-under-each-of-its-names', REVERSAL_TEST, REVERSAL, {
+    'const key = names?.key ?? keyOrId': 'const key = names === undefined ? keyOrId : keyOrId',
+  }),
+  mutant('a-reversal-of-a-job-takes-its-quote-out-of-escrow', REVERSAL_TEST, `${REVERSAL}#findJobCharge`, {
+    'bookedEntries: [...(await listBookedEntries(ctx.db, rid)), ...end]':
+      'bookedEntries: end.length === 0 ? [] : await listBookedEntries(ctx.db, rid)',
+  }),
+  mutant('a-job-is-reversed-under-each-of-its-names', REVERSAL_TEST, `${REVERSAL}#findJobCharge`, {
+    'key: rid,': 'key: END_KEY + rid,',
+  }),
+  mutant('a-running-job-is-reversed', REVERSAL_TEST, `${REVERSAL}#findJobCharge`, {
+    'if (end.length === 0)': 'if (end.length > 1_000)',
+  }),
+  mutant('a-deposit-on-the-chain-is-reversed', REVERSAL_TEST, `${REVERSAL}#findReversible`, {
+    'account === PLATFORM_ACCOUNTS.externalUsdc': 'account === PLATFORM_ACCOUNTS.externalFiat && account !== account',
+  }),
+  mutant('a-call-that-no-wallet-paid-for-is-refunded', REVERSAL_TEST, `${REVERSAL}#requireArrival`, {
+    "payment.state !== 'confirmed' || payment.bookedAt === null": "payment.state === 'claimed'",
   }),
   mutant('a-refund-leaves-no-reason-in-the-audit', SUPPORT_TEST, LEDGER_OPERATIONS, {
     'kind: move.kind, lines, ...reason }': 'kind: move.kind, lines, ...(reason && {}) }',

@@ -132,7 +132,7 @@ describe('a month past its retention', () => {
     const again = (entries: typeof deposit) =>
       transact(world.db, async (trx) => {
         const ledger = moneyTransaction(trx)
-        const wish = { id: createIds(systemClock).ulid(), key: 'grant:m4', kind: 'grant', entries }
+        const wish = { id: createIds(systemClock).ulid(), key: 'grant:m4', kind: 'grant' as const, entries }
         expect(await postTransaction(ledger, wish)).toBeUndefined()
         await requireSameEntries(ledger, 'grant:m4', entries)
       })

@@ -280,6 +280,7 @@ describe('in the ledger', () => {
       from settlement s where rid = '${rids[0]}'`
   const drop = (constraint: string, table = 'settlement') => `alter table ${table} drop constraint ${constraint}`
   const tx = '00000000000000000000000001'
+  const later = '00000000000000000000000002'
   /** A payout of 1,000 in a state, without entries in the ledger. */
   const payout = (state: string) => {
     const isSigned = state === 'signed' || state === 'paid'
@@ -323,6 +324,17 @@ describe('in the ledger', () => {
         `insert into account (id, kind, owner, balance, version) values ('acc_escrow_x', 'job_escrow', 'usr_1', 5, 1)`,
         `insert into ledger_tx (id, kind) values ('${tx}', 'adjust')`,
         `insert into ledger_entry values ('${tx}', 'acc_escrow_x', 5), ('${tx}', 'acc_promo', -5)`,
+      ],
+    ],
+    [
+      'I3',
+      'an escrow that a correction by hand has moved',
+      () => [
+        `insert into account (id, kind, owner, balance, version) values ('acc_escrow_x', 'job_escrow', 'usr_1', 0, 2)`,
+        ...[tx, later].flatMap((id, at) => [
+          `insert into ledger_tx (id, kind) values ('${id}', 'adjust')`,
+          `insert into ledger_entry values ('${id}', 'acc_escrow_x', ${5 - 10 * at}), ('${id}', 'acc_promo', ${10 * at - 5})`,
+        ]),
       ],
     ],
     [

@@ -7,19 +7,13 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { drainAccountChanges, grantCredit } from '#control-plane/services/ledger/ledger.ts'
 import { finishDebits } from '#control-plane/services/ledger/ledger-debits.ts'
-import {
-  adjustLedger,
-  readTransaction,
-  recordFiatDeposit,
-  refundFiat,
-  reverseTransaction,
-} from '#control-plane/services/ledger/ledger-operations.ts'
+import { adjustLedger, recordFiatDeposit, refundFiat } from '#control-plane/services/ledger/ledger-operations.ts'
+import { reverseTransaction } from '#control-plane/services/ledger/reversal.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import { figures, ids, reserveRequest, untilOpen } from '#test/support/books/gate.ts'
 import { balanceOf, newAccount } from '#test/support/books/ledger.ts'
-import { eventText } from '#test/support/books/usage-events.ts'
 import { refusalOf } from '#test/support/bytes/refusal.ts'
 import { startRelay } from '#test/support/chain/relay.ts'
 import type { TestMarket } from '#test/support/doors/control-plane.ts'
@@ -154,7 +148,16 @@ describe('a refund', () => {
         { account: 'acc_external_fiat', amount: 2_000_000n },
       ] as const
       const audit = { ...AUDIT, subject: account }
-      const wish = { key, account, amount: 2_000_000n, tx: ids.ulid(), kind: 'refund', note: null, entries, audit }
+      const wish = {
+        key,
+        account,
+        amount: 2_000_000n,
+        tx: ids.ulid(),
+        kind: 'refund' as const,
+        note: null,
+        entries,
+        audit,
+      }
       await intendDebit(market.plane.db, wish)
       if (step === 'held') {
         await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
@@ -317,56 +320,5 @@ describe('an adjustment', () => {
     expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(0)
     const drained = adjust({ account: seller, direction: 'debit', amountUsd: 5, ticket: `a6-${account}` })
     await expect(drained).rejects.toMatchObject({ code: 'insufficient_balance' })
-  })
-})
-
-describe('a reversal', () => {
-  it('books the opposite of a deposit or of a call, once', async () => {
-    const account = await buyer()
-    await deposit({ account, amountUsd: 3, eventId: `evt9_${account}` })
-    const key = `deposit:fiat:evt9_${account}`
-    const reverse = (of: string) =>
-      invoke(market.plane, operator, reverseTransaction, { key: of, reason: 'chargeback' })
-    expect(await reverse(key)).toMatchObject({ isRepeat: false, key: `reverse:${key}` })
-    expect(await reverse(key)).toMatchObject({ isRepeat: true })
-    expect(await inGate(account)).toMatchObject({ p: 0, free: 0 })
-    await expect(reverse('deposit:fiat:none')).rejects.toMatchObject({ code: 'not_found' })
-    await expect(reverse(`reverse:${key}`)).rejects.toMatchObject({ code: 'conflict' })
-    expect(await invoke(market.plane, operator, readTransaction, { key })).toMatchObject({
-      kind: 'deposit',
-      lines: [{ account, amountMicro: '3000000' }, { amountMicro: '-3000000' }],
-    })
-  })
-
-  it('of a transaction with a key is the same under its id, and a reversal itself cannot be reversed', async () => {
-    const account = await buyer()
-    const ticket = `both_${account}`
-    await invoke(market.plane, operator, grantCredit, { account, amountUsd: 2, ticket, note: 'test' })
-    const { rows } = await sql<{ tx: string }>`select tx from ledger_key where key = ${`grant:${ticket}`}`.execute(
-      market.plane.db,
-    )
-    const reverse = (of: string) =>
-      invoke(market.plane, operator, reverseTransaction, { key: of, reason: 'by mistake' })
-    expect(await reverse(rows[0]?.tx ?? '')).toMatchObject({ isRepeat: false, key: `reverse:grant:${ticket}` })
-    expect(await reverse(`grant:${ticket}`)).toMatchObject({ isRepeat: true })
-    expect(await reverse(rows[0]?.tx ?? '')).toMatchObject({ isRepeat: true })
-    const found = await sql<{ tx: string }>`select tx from ledger_key where key = ${`reverse:grant:${ticket}`}`.execute(
-      market.plane.db,
-    )
-    await expect(reverse(found.rows[0]?.tx ?? '')).rejects.toMatchObject({ code: 'conflict' })
-    expect(await balanceOf(market.plane.db, account)).toBe(0)
-  })
-
-  it('of credit that the buyer has spent meanwhile is refused', async () => {
-    const account = await buyer(1_000_000)
-    const seller = await newAccount(market.plane.db, 'seller_available')
-    await deposit({ account, amountUsd: 1, eventId: `evt10_${account}` })
-    const { postBatch } = await import('#control-plane/services/booking/ingest.ts')
-    const text = eventText({ account, sellerAccount: seller, charge: 1_500_000, hold: 1_500_000 })
-    await postBatch(market.plane, { events: [text], source: 'test' })
-    const key = `deposit:fiat:evt10_${account}`
-    const late = invoke(market.plane, operator, reverseTransaction, { key, reason: 'chargeback' })
-    await expect(late).rejects.toMatchObject({ code: 'insufficient_balance' })
-    expect(await balanceOf(market.plane.db, account)).toBe(500_000)
   })
 })

@@ -34,7 +34,7 @@ async function payInFiat(amount: bigint): Promise<void> {
     { account: PLATFORM_ACCOUNTS.externalUsdc, amount },
     { account: PLATFORM_ACCOUNTS.externalFiat, amount: -amount },
   ]
-  const head = { id, key: `deposit:test:${id}`, kind: 'deposit' }
+  const head = { id, key: `deposit:test:${id}`, kind: 'deposit' } as const
   await world.gate.ledger.transact((trx) => postTransaction(trx, { ...head, entries }))
 }
 

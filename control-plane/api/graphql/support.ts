@@ -6,8 +6,8 @@ import {
   BookedMoveSchema,
   readTransaction,
   refundFiat,
-  reverseTransaction,
 } from '#control-plane/services/ledger/ledger-operations.ts'
+import { reverseTransaction } from '#control-plane/services/ledger/reversal.ts'
 import { FoundTransactionSchema, searchLedger } from '#control-plane/services/ledger/search-ledger.ts'
 import { findSubjects, SubjectSchema } from '#control-plane/services/support/find-subject.ts'
 import { readSupportAccount, SupportAccountSchema } from '#control-plane/services/support/read-account.ts'

@@ -29,8 +29,8 @@ import {
   readTransaction,
   recordFiatDeposit,
   refundFiat,
-  reverseTransaction,
 } from '#control-plane/services/ledger/ledger-operations.ts'
+import { reverseTransaction } from '#control-plane/services/ledger/reversal.ts'
 import { searchLedger } from '#control-plane/services/ledger/search-ledger.ts'
 import {
   forgiveDebt,

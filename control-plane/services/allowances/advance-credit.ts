@@ -30,7 +30,7 @@ export async function advanceCredit(
     { account: advance, amount: -amount },
     { account, amount },
   ]
-  const head = { id, key: `advance:${account}:${id}`, kind: 'advance' }
+  const head = { id, key: `advance:${account}:${id}`, kind: 'advance' } as const
   return (await postTransaction(moneyTransaction(trx), { ...head, entries })) ?? []
 }
 
@@ -50,7 +50,16 @@ export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, mo
     ]
     const change = { subject: account, before: null, after: { recalledMicro: amount.toString() } }
     const audit = openAudit(ctx, machineOperator('allowances'), 'allowance.recall').note(change)
-    const debit = { key: `recall:${account}:${tx}`, kind: 'recall', note: null, tx, account, amount, entries, audit }
+    const debit = {
+      key: `recall:${account}:${tx}`,
+      kind: 'recall' as const,
+      note: null,
+      tx,
+      account,
+      amount,
+      entries,
+      audit,
+    }
     try {
       await bookOwnDebit(ctx, debit)
       return amount

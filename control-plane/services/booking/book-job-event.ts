@@ -9,6 +9,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import { BASE_32, ulidFloor } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { TransactionKind } from '#shared/ledger/transaction-kinds.ts'
 import { microUsd, min } from '#shared/money.ts'
 import { accountOf, earningOf } from './charge-entries.ts'
 import { firstPoll } from './job-schedule.ts'
@@ -169,7 +170,7 @@ async function bookEnd(trx: MoneyTransaction, job: Job, read: ReadEvent): Promis
 /** Books lines of locked accounts. Books nothing when every line comes out at zero. */
 async function post(
   trx: MoneyTransaction,
-  head: { readonly id: string; readonly kind: string },
+  head: { readonly id: string; readonly kind: TransactionKind },
   lines: readonly LedgerLine[],
 ): Promise<Balance[]> {
   const ledgerLines = mergeLines(lines)

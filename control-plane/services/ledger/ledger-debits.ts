@@ -23,6 +23,7 @@ import { lowerBigint } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { TransactionKind } from '#shared/ledger/transaction-kinds.ts'
 import { formatMicroUsd, microUsd } from '#shared/money.ts'
 import { freeHold, seedAccount } from './free-hold.ts'
 import type { LedgerLine } from './ledger.ts'
@@ -34,7 +35,7 @@ export type LedgerMoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
 /** A transaction that an operator asks for. It is booked at most once for its key. */
 export type Move = {
   readonly key: string
-  readonly kind: string
+  readonly kind: TransactionKind
   readonly note: string | undefined
   readonly entries: readonly LedgerLine[]
 }

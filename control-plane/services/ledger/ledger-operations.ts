@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findLedgerNames, listBookedEntries } from '#control-plane/db/ledger-archive.ts'
+import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { DollarText, Ticket } from '#control-plane/services/input-fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
@@ -29,7 +29,8 @@ export const BookedMoveSchema = z.object({
 })
 export type BookedMove = z.infer<typeof BookedMoveSchema>
 
-async function book(ctx: LedgerMoveCtx, subject: string, move: Move): Promise<BookedMove> {
+/** Books a move for an operator, with its audit row, and returns the booked lines. */
+export async function bookForOperator(ctx: LedgerMoveCtx, subject: string, move: Move): Promise<BookedMove> {
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
   const reason = move.note === undefined ? {} : { reason: move.note }
   const change = { subject, before: null, after: { key: move.key, kind: move.kind, lines, ...reason } }
@@ -66,7 +67,12 @@ export const recordFiatDeposit = defineOperation({
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const { account } = await findParty(ctx, input, ['buyer_credit'])
     const entries = transfer(PLATFORM_ACCOUNTS.externalFiat, account, input.amountUsd)
-    return book(ctx, account, { key: `deposit:fiat:${input.eventId}`, kind: 'deposit', note: input.note, entries })
+    return bookForOperator(ctx, account, {
+      key: `deposit:fiat:${input.eventId}`,
+      kind: 'deposit',
+      note: input.note,
+      entries,
+    })
   },
 })
 
@@ -98,7 +104,7 @@ export const refundFiat = defineOperation({
     const { account } = await findParty(ctx, input, ['buyer_credit'])
     const entries = transfer(account, PLATFORM_ACCOUNTS.externalFiat, input.amountUsd)
     const { kind, ticket, note } = input
-    return book(ctx, account, { key: `${kind}:fiat:${ticket}`, kind, note, entries })
+    return bookForOperator(ctx, account, { key: `${kind}:fiat:${ticket}`, kind, note, entries })
   },
 })
 
@@ -142,34 +148,7 @@ export const adjustLedger = defineOperation({
       input.direction === 'credit'
         ? transfer(counter, account, input.amountUsd)
         : transfer(account, counter, input.amountUsd)
-    return book(ctx, account, { key: `adjust:${input.ticket}`, kind: 'adjust', note: input.reason, entries })
-  },
-})
-
-/**
- * Books the reverse of a transaction, once. The transaction is found by its ledger key, or by the request id of a call.
- * Money that the reversal takes from a buyer is set aside first, as for any debit.
- */
-export const reverseTransaction = defineOperation({
-  name: 'ledger.reverse',
-  summary: 'Reverse a transaction, once',
-  access: 'operator',
-  input: z.strictObject({ key: oneLine(170).min(3), reason: oneLine(500).trim().min(1) }),
-  limit: 'none',
-  idempotency: 'none',
-  output: BookedMoveSchema,
-  run: async (ctx, _actor, input): Promise<BookedMove> => {
-    const bookedEntries = await listBookedEntries(ctx.db, input.key)
-    if (bookedEntries.length === 0) throw new AppError('not_found', { message: 'No transaction has this key.' })
-    // A transaction that has a key is reversed under the key, so that its id does not reverse it again.
-    const names = await findLedgerNames(ctx.db, input.key)
-    const key = names?.key ?? input.key
-    if (key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal cannot be reversed.' })
-    if (names !== undefined && (await ctx.ledger.findLedgerKey(`reverse:${names.tx}`)) !== undefined) {
-      throw new AppError('conflict', { message: 'This transaction was reversed by its id.' })
-    }
-    const entries = bookedEntries.map(({ account, amount }) => ({ account, amount: -amount }))
-    return book(ctx, key, { key: `reverse:${key}`, kind: 'reverse', note: input.reason, entries })
+    return bookForOperator(ctx, account, { key: `adjust:${input.ticket}`, kind: 'adjust', note: input.reason, entries })
   },
 })
 

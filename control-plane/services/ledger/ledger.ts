@@ -12,6 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { ACCOUNT_KINDS, PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import type { TransactionKind } from '#shared/ledger/transaction-kinds.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, MAX_MICRO_USD, microUsd } from '#shared/money.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -24,7 +25,7 @@ export type NewLedgerTransaction = {
   readonly id: string
   /** The key under which it is booked once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
   readonly key: string
-  readonly kind: string
+  readonly kind: TransactionKind
   readonly note?: string | undefined
   readonly entries: readonly LedgerLine[]
 }

@@ -141,7 +141,7 @@ async function deposit(db: Database, account: AccountId, amount: bigint): Promis
     { account: PLATFORM_ACCOUNTS.externalUsdc, amount: -amount },
     { account, amount },
   ]
-  const head = { id, key: `deposit:test:${id}`, kind: 'deposit' }
+  const head = { id, key: `deposit:test:${id}`, kind: 'deposit' } as const
   await createMoneyLedger(db).transact((trx) => postTransaction(trx, { ...head, entries }))
 }
 

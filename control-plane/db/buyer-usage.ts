@@ -11,7 +11,7 @@ import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
-import { bigint, nullable, text, timestamp } from './tables/column.ts'
+import { bigint, boolean, nullable, text, timestamp } from './tables/column.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
@@ -300,27 +300,52 @@ const USAGE_BUCKET_ROW = {
   ...USAGE_SUMS_ROW,
   at: timestamp(),
   group: nullable(text()),
+  isRest: boolean(),
 }
 export type UsageBucketRow = RowOf<typeof USAGE_BUCKET_ROW>
 
+/** The names of the groups that cost most, in that order. The group without a name is ''. */
+export async function rankUsageGroups(
+  db: Database,
+  filter: UsageFilter,
+  by: { readonly group: UsageGroup; readonly limit: number },
+): Promise<readonly string[]> {
+  const rows = await readRows(
+    db,
+    { name: text() },
+    sql`${summedCalls(filter, DAYS)} select coalesce(${sql.ref(USAGE_GROUPS[by.group])}, '') as name
+    from (select * from calls ${by.group === 'provider' ? withFailed(filter) : sql``}) c
+    group by 1 having sum(requests) > 0 order by sum(charge) desc, sum(requests) desc, 1 limit ${by.limit}`,
+  )
+  return rows.map(({ name }) => name)
+}
+
 /**
- * Sums calls by UTC hour, day or month, oldest first, and by one more column if asked. Returns at most `limit` rows.
+ * Sums calls by UTC hour, day or month, oldest first, and by one more column if asked. With `own`, only these groups
+ * have rows of their own, and all others share one row of each interval. Returns at most `limit` rows.
  */
 export async function sumUsageByTime(
   db: Database,
   filter: UsageFilter,
-  by: { readonly interval: UsageInterval; readonly group: UsageGroup | undefined; readonly limit: number },
+  by: {
+    readonly interval: UsageInterval
+    readonly group: UsageGroup | undefined
+    readonly own: readonly string[] | undefined
+    readonly limit: number
+  },
 ): Promise<UsageBucketRow[]> {
   const group = by.group === undefined ? sql`null::text` : sql.ref(USAGE_GROUPS[by.group])
+  const isRest = by.own === undefined ? sql`false` : sql`coalesce(${group}, '') <> all(${[...by.own]}::text[])`
   const calls = by.interval === 'hour' ? callsByHour(filter, by.group) : summedCalls(filter, DAYS)
   const attributed = by.group === 'provider' || filter.provider !== undefined ? withFailed(filter) : sql``
   const rows = await readRows(
     db,
     USAGE_BUCKET_ROW,
     sql`${calls} select
-      date_trunc(${by.interval}, at) at time zone 'UTC' as at, ${group} as "group", ${SUMS}
-    from (select * from calls ${attributed}) c group by 1, 2
-    having sum(requests) > 0 order by 1, 2 limit ${by.limit}`,
+      date_trunc(${by.interval}, at) at time zone 'UTC' as at, case when not ${isRest} then ${group} end as "group",
+      ${isRest} as "isRest", ${SUMS}
+    from (select * from calls ${attributed}) c group by 1, 2, 3
+    having sum(requests) > 0 order by 1, 3, 2 limit ${by.limit}`,
   )
   return rows
 }

@@ -68,6 +68,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   since: 'The first instant that counts: Unix milliseconds, an ISO date or an ISO time.',
   sort: 'The order of the list: the newest or the largest first. Of offers by latency, the lowest first.',
   is_period_before: '`true` sums the period of the same length just before.',
+  top: 'The number of groups with buckets of their own, those that cost most. All others are summed in one bucket of each interval. 1 to 100, with `group_by`.',
   is_reversed: '`true` reverses the order.',
   window: 'The time that the figures are of: `24h` or `7d`, by whole hours.',
   screen: 'Only views of this screen.',

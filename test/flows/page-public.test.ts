@@ -256,6 +256,28 @@ it('sees a job that is started elsewhere while the list of jobs is open, as soon
   await context.close()
 })
 
+it('compares the chosen models while the list shows others', async () => {
+  const { context, page, complaints } = await open()
+  await page.goto(`${site}/models?search=${MODEL}`)
+  await page.getByLabel(/^Compare .*GPT-5 nano$/i).check()
+  await page.waitForURL(/compare=/)
+  const compared = page.getByRole('region', { name: 'Comparison' })
+  await compared.getByRole('columnheader', { name: /GPT-5 nano/i }).waitFor()
+  await page.getByLabel('Name').fill('claude-3.5-haiku')
+  await page.waitForURL(/search=claude/)
+  await page.getByRole('link', { name: /Haiku/ }).first().waitFor()
+  await page.getByLabel(/^Compare .*Haiku/).check()
+  await compared.getByRole('columnheader', { name: /Haiku/ }).waitFor()
+  expect(await compared.getByRole('columnheader').allTextContents()).toEqual([
+    expect.stringMatching(/GPT-5 nano/i),
+    expect.stringMatching(/Haiku/),
+  ])
+  await page.getByRole('button', { name: 'Clear', exact: true }).click()
+  await compared.waitFor({ state: 'detached' })
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 it('leads back from a page of a list to the page before, and out of a call to its list', async () => {
   const { context, page, complaints } = await open(network.sandbox.buyer_key)
   await page.goto(`${site}/models`)

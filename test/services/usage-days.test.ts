@@ -13,6 +13,7 @@ import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { archiveMonths, keepPartitions } from '#control-plane/services/retention/partitions.ts'
 import { simulateRouting } from '#control-plane/services/routing/simulate-routing.ts'
+import { listUsageBuckets } from '#control-plane/services/usage/buyer-usage.ts'
 import { sumUsageDays } from '#control-plane/services/usage/usage-days.ts'
 import { DAY, HOUR, utcDay, utcMonth } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
@@ -73,12 +74,37 @@ async function expectSame(filter: Omit<UsageFilter, 'account'>): Promise<void> {
   const account = bob.buyer.account
   const [summed, counted] = await bothWays(async () => ({
     total: await sumUsage(db, { account, ...filter }, 10),
-    byDay: await sumUsageByTime(db, { account, ...filter }, { interval: 'day', group: 'model', limit: 1_000 }),
-    byHour: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: undefined, limit: 1_000 }),
-    byProvider: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: 'provider', limit: 1_000 }),
+    byDay: await sumUsageByTime(
+      db,
+      { account, ...filter },
+      { interval: 'day', group: 'model', own: undefined, limit: 1_000 },
+    ),
+    byHour: await sumUsageByTime(
+      db,
+      { account, ...filter },
+      { interval: 'hour', group: undefined, own: undefined, limit: 1_000 },
+    ),
+    byProvider: await sumUsageByTime(
+      db,
+      { account, ...filter },
+      { interval: 'hour', group: 'provider', own: undefined, limit: 1_000 },
+    ),
     // An hour's models are summed from the calls themselves.
-    byModel: await sumUsageByTime(db, { account, ...filter }, { interval: 'hour', group: 'model', limit: 1_000 }),
-    byMonth: await sumUsageByTime(db, { account, ...filter }, { interval: 'month', group: undefined, limit: 1_000 }),
+    byModel: await sumUsageByTime(
+      db,
+      { account, ...filter },
+      { interval: 'hour', group: 'model', own: undefined, limit: 1_000 },
+    ),
+    byTop: await sumUsageByTime(
+      db,
+      { account, ...filter },
+      { interval: 'day', group: 'provider', own: [''], limit: 1_000 },
+    ),
+    byMonth: await sumUsageByTime(
+      db,
+      { account, ...filter },
+      { interval: 'month', group: undefined, own: undefined, limit: 1_000 },
+    ),
     sales: await sumEarnings(db, ada.seller.account, filter),
   }))
   expect(summed).toEqual(counted)
@@ -121,6 +147,38 @@ describe('sums of days', () => {
     expect(rows).toEqual([{ calls: 1n }])
   })
 
+  it('give the groups that cost most buckets of their own, and sum the others, in both periods', async () => {
+    const buyer = await market.person()
+    const charges = { dear: 900, plain: 500, rare: 20, small: 10 }
+    const calls = Object.entries(charges).map(([model, charge]) => ({ model, charge, buyer, at: daysAgo(1) }))
+    // In the period before, the order of the models is the other one.
+    const former = [{ at: daysAgo(4), model: 'small', charge: 5_000, buyer }]
+    await book([...calls, ...former, { at: daysAgo(5), model: 'plain', charge: 7, buyer }])
+    const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: buyer.buyer.account, wallet: '0x0' } as const
+    const window = { from: daysAgo(3), to: Date.now() }
+    const read = async (top: number | undefined, isPeriodBefore = false) => {
+      const input = { ...window, interval: 'month', groupBy: 'model', top, isPeriodBefore }
+      const { buckets } = await invoke(market.plane, actor, listUsageBuckets, input)
+      const sums = new Map<string | null, number>()
+      for (const { group, isRest, buyerCostMicro } of buckets) {
+        expect(isRest).toBe(group === null)
+        sums.set(group, (sums.get(group) ?? 0) + buyerCostMicro)
+      }
+      return Object.fromEntries(sums)
+    }
+    for (const summed of [false, true]) {
+      if (summed) await sumDays()
+      expect(await read(undefined)).toEqual(charges)
+      expect(await read(2)).toEqual({ dear: 900, plain: 500, null: 30 })
+      expect(await read(2, true)).toEqual({ plain: 7, null: 5_000 })
+      expect(await read(4)).toEqual(charges)
+    }
+    await expect(invoke(market.plane, actor, listUsageBuckets, { ...window, top: 2 })).rejects.toMatchObject({
+      code: 'invalid_request',
+      param: 'top',
+    })
+  })
+
   it('count a failed call at the provider that failed last, in lists and in sums', async () => {
     const { db } = market.plane
     const buyer = await market.person()
@@ -144,7 +202,7 @@ describe('sums of days', () => {
     const filter = { account: buyer.buyer.account, from: 0, to: Date.now() }
     for (const interval of ['hour', 'day'] as const) {
       const [summed, counted] = await bothWays(() =>
-        sumUsageByTime(db, filter, { interval, group: 'provider', limit: 100 }),
+        sumUsageByTime(db, filter, { interval, group: 'provider', own: undefined, limit: 100 }),
       )
       expect(summed).toEqual(counted)
       expect(summed.map(({ group, requests, failed: lost }) => [group, requests, lost])).toEqual([

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Bucket } from '#control-plane/dashboard/buyer/activity/activity-figures.ts'
-import { formerSeriesOf, sumsOf, totalOf } from '#control-plane/dashboard/buyer/activity/activity-figures.ts'
+import {
+  formerSeriesOf,
+  OTHER,
+  REST,
+  seriesOf,
+  sumsOf,
+  topOf,
+  totalOf,
+} from '#control-plane/dashboard/buyer/activity/activity-figures.ts'
 import { changeFrom } from '#control-plane/dashboard/ui/change-from.ts'
 
 const DAY = 86_400_000
@@ -8,6 +16,7 @@ const DAY = 86_400_000
 const bucketOf = (day: number, group: string, requests: number): Bucket => ({
   bucket: day * DAY,
   group,
+  isRest: false,
   requests,
   failedRequests: 1,
   buyerCostMicro: requests * 10,
@@ -52,6 +61,40 @@ describe('the line of the period before', () => {
 
   it('adds up as the lines of this period do', () => {
     expect(formerSeriesOf(before, times, { ...choice, isCumulative: true }).values).toEqual([6, 6, 7])
+  })
+})
+
+describe('the groups that the market does not list', () => {
+  const rest = { ...bucketOf(31, '', 900), group: null, isRest: true }
+  const none = { ...bucketOf(31, '', 3), group: null }
+  const buckets = [rest, none, bucketOf(31, 'a', 2)]
+
+  it('are the last row, beside calls that no provider served', () => {
+    expect(sumsOf(buckets).map(({ group, calls }) => [group, calls])).toEqual([
+      ['', 3],
+      ['a', 2],
+      [REST, 900],
+    ])
+    expect(totalOf(buckets).calls).toBe(905)
+  })
+
+  it('share the line of others, however large they are', () => {
+    const choice = { figure: 'calls', isCumulative: false, nameOf: (group: string) => group || 'none' } as const
+    expect(seriesOf(buckets, [31 * DAY], choice)).toEqual([
+      { name: 'none', values: [3] },
+      { name: 'a', values: [2] },
+      { name: OTHER, values: [900] },
+    ])
+  })
+
+  it('leave so many groups that an answer has all of its buckets', () => {
+    for (const days of [1, 2, 7, 30, 90, 366]) {
+      for (const interval of days <= 2 ? (['hour', 'day'] as const) : (['day'] as const)) {
+        const intervals = days * (interval === 'hour' ? 24 : 1) + 1
+        expect(topOf(interval, days * DAY)).toBeGreaterThan(10)
+        expect((topOf(interval, days * DAY) + 1) * intervals).toBeLessThanOrEqual(5_000)
+      }
+    }
   })
 })
 

@@ -72,7 +72,7 @@ builder.queryFields((t) => ({
   usageBuckets: t.field({
     type: [Bucket],
     complexity: LIST_COST,
-    ...fieldOf(listUsageBuckets, { groups: { filter: UsageFilter } }, ({ buckets }) => buckets),
+    ...fieldOf(listUsageBuckets, { groups: { filter: UsageFilter }, ints: ['top'] }, ({ buckets }) => buckets),
   }),
   usageExport: t.field({
     type: Link,

@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import type { TokenSums, UsageFilter, UsageInterval, UsageRow, UsageSums } from '#control-plane/db/buyer-usage.ts'
-import { findUsage, listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/buyer-usage.ts'
+import {
+  findUsage,
+  listUsage,
+  rankUsageGroups,
+  sumUsageByTime,
+  USAGE_INTERVALS,
+} from '#control-plane/db/buyer-usage.ts'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { findCarriedCalls } from '#control-plane/db/payment-views.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -19,7 +25,7 @@ import { SERVED_BY, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
-import { oneLine } from '#shared/texts.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
 import type { UsageOrder } from './usage-order.ts'
 import { placeCalls, positionOfPlace, SortFields } from './usage-order.ts'
 import { readWindow, WindowFields, windowBefore } from './usage-window.ts'
@@ -211,6 +217,7 @@ function figuresOf(sums: UsageSums): UsageFigures {
 export const UsageBucketSchema = UsageFiguresSchema.extend({
   bucket: UnixMs,
   group: z.string().nullable(),
+  isRest: z.boolean().describe('True for the sum of all groups that are not among the top groups.'),
 }).meta({ id: 'UsageBucket', description: 'The usage and the payments of one interval, for one group.' })
 export const UsageBucketsSchema = z.object({
   interval: z.enum(USAGE_INTERVALS),
@@ -220,6 +227,8 @@ export type UsageBuckets = z.infer<typeof UsageBucketsSchema>
 
 /** Most buckets of one answer, and the longest window of each interval. */
 const MAX_BUCKETS = 5_000
+/** Most groups with buckets of their own where the others are summed. */
+const MAX_TOP = 100
 const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
   hour: 31 * DAY,
   day: 400 * DAY,
@@ -231,33 +240,47 @@ export const listUsageBuckets = defineOperation({
   name: 'usage.buckets',
   summary: 'Get sums of usage over time',
   about:
-    'One bucket for each interval. Group by model, key, provider or endpoint. With is_period_before, the sums are those of the period of the same length just before, for a comparison.',
+    'One bucket for each interval. Group by model, key, provider or endpoint. With is_period_before, the sums are those of the period of the same length just before, for a comparison. With top, the groups that cost most in the window have buckets of their own, and all others share one bucket of each interval, with is_rest.',
   example: { period: '7d', interval: 'day', groupBy: 'model' },
   access: 'buyer',
   input: Filter.extend({
     interval: z.enum(USAGE_INTERVALS).default('day'),
     groupBy: z.enum(['model', 'key', 'provider', 'endpoint']).optional(),
+    top: wholeNumber(1, MAX_TOP).optional(),
     isPeriodBefore: z.boolean().default(false),
   }),
   limit: 'read',
   idempotency: 'none',
   output: UsageBucketsSchema,
-  run: async (ctx, actor, { interval, groupBy, isPeriodBefore, ...input }): Promise<UsageBuckets> => {
+  run: async (ctx, actor, { interval, groupBy, top, isPeriodBefore, ...input }): Promise<UsageBuckets> => {
     const present = await readUsageFilter(ctx, actor.account, input)
     const filter = isPeriodBefore ? { ...present, ...windowBefore(present) } : present
     if (filter.to - filter.from > MAX_WINDOW_MS[interval]) {
       const days = MAX_WINDOW_MS[interval] / DAY
       throw new AppError('invalid_request', { message: `By ${interval}, a window must be at most ${days} days.` })
     }
-    const rows = await sumUsageByTime(ctx.db, filter, { interval, group: groupBy, limit: MAX_BUCKETS + 1 })
+    if (top !== undefined && groupBy === undefined) {
+      throw new AppError('invalid_request', { message: 'top needs group_by.', param: 'top' })
+    }
+    // Both periods have the top groups of the present one, so that each group has its own figure of before.
+    const own =
+      groupBy === undefined || top === undefined
+        ? undefined
+        : await rankUsageGroups(ctx.db, present, { group: groupBy, limit: top })
+    const rows = await sumUsageByTime(ctx.db, filter, { interval, group: groupBy, own, limit: MAX_BUCKETS + 1 })
     if (rows.length > MAX_BUCKETS) {
       throw new AppError('invalid_request', {
-        message: `An answer has at most ${MAX_BUCKETS} buckets. Choose a shorter window or a longer interval.`,
+        message: `An answer has at most ${MAX_BUCKETS} buckets. Choose a shorter window, a longer interval or top.`,
       })
     }
     return {
       interval,
-      buckets: rows.map((row) => ({ bucket: row.at.getTime(), group: row.group, ...figuresOf(row) })),
+      buckets: rows.map((row) => ({
+        bucket: row.at.getTime(),
+        group: row.group,
+        isRest: row.isRest,
+        ...figuresOf(row),
+      })),
     }
   },
 })

@@ -96,7 +96,7 @@ export const getSavings = defineOperation({
     const span = spanOf(period)
     const window = readWindow({ period: span.window }, ctx.clock.now(), span.window)
     const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }
-    const by = { interval: span.interval, group: undefined, limit: MAX_BUCKETS }
+    const by = { interval: span.interval, group: undefined, own: undefined, limit: MAX_BUCKETS }
     const { used, times } = await readAtOnce(ctx.db, async (trx) => ({
       used: await sumUsage(trx, filter, MODELS_SHOWN),
       times: await sumUsageByTime(trx, filter, by),

@@ -1,5 +1,5 @@
 import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, HOUR_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
 import type { Series } from '#control-plane/dashboard/charts/series.ts'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { compact, money } from '#control-plane/dashboard/data/format.ts'
@@ -23,6 +23,24 @@ export type FigureName = keyof typeof FIGURES
 
 export function savedOf({ listCostMicro, buyerCostMicro }: Summed): number {
   return Math.max(0, listCostMicro - buyerCostMicro)
+}
+
+/** The key of the sum of all groups that the market does not list. No group has this name. */
+export const REST = '\u0000rest'
+
+/** The key of a bucket's group: '' for calls that no provider served. */
+function keyOf({ group, isRest }: Bucket): string {
+  return isRest ? REST : (group ?? '')
+}
+
+/** Most buckets of an answer, and most groups with buckets of their own. */
+const [MAX_BUCKETS, MAX_TOP] = [5_000, 100]
+
+/** The number of groups with buckets of their own, so that an answer over this time has all of its buckets. */
+export function topOf(interval: Interval, spanMs: number): number {
+  // A window that does not begin with an interval touches one more.
+  const intervals = Math.ceil(spanMs / (interval === 'hour' ? HOUR_MS : DAY_MS)) + 1
+  return Math.min(MAX_TOP, Math.floor(MAX_BUCKETS / intervals) - 1)
 }
 
 /** Groups with a line of their own. All others share one more line. */
@@ -49,15 +67,16 @@ export function seriesOf(
 ): readonly Series[] {
   const { read } = FIGURES[figure]
   const totals = new Map<string, number>()
-  for (const bucket of buckets) totals.set(bucket.group ?? '', (totals.get(bucket.group ?? '') ?? 0) + read(bucket))
+  for (const bucket of buckets) totals.set(keyOf(bucket), (totals.get(keyOf(bucket)) ?? 0) + read(bucket))
+  const hasRest = totals.delete(REST)
   const ranked = [...totals].sort(([, a], [, b]) => b - a).map(([group]) => group)
   const own = ranked.slice(0, MAX_GROUPS)
   const namedGroups = own.map((group) => ({
     name: nameOf(group),
-    holds: (bucket: Bucket) => (bucket.group ?? '') === group,
+    holds: (bucket: Bucket) => keyOf(bucket) === group,
   }))
-  const rest = { name: OTHER, holds: (bucket: Bucket) => !own.includes(bucket.group ?? '') }
-  return [...namedGroups, ...(ranked.length > MAX_GROUPS ? [rest] : [])].map(({ name, holds }) => {
+  const rest = { name: OTHER, holds: (bucket: Bucket) => !own.includes(keyOf(bucket)) }
+  return [...namedGroups, ...(hasRest || ranked.length > MAX_GROUPS ? [rest] : [])].map(({ name, holds }) => {
     const sums = new Map<number, number>()
     for (const bucket of buckets.filter(holds)) sums.set(bucket.bucket, (sums.get(bucket.bucket) ?? 0) + read(bucket))
     return { name, values: valuesAt(times, sums, isCumulative) }
@@ -137,15 +156,19 @@ export function totalOf(buckets: readonly Bucket[]): GroupSum {
 export function sumByGroup(buckets: readonly Bucket[]): ReadonlyMap<string, GroupSum> {
   const sums = new Map<string, GroupSum>()
   for (const bucket of buckets) {
-    const group = bucket.group ?? ''
+    const group = keyOf(bucket)
     sums.set(group, withBucket(sums.get(group) ?? noSum(group), bucket))
   }
   return sums
 }
 
-/** The sums of each group, the highest spending first. Groups of the period before alone have no calls. */
+/**
+ * The sums of each group, the highest spending first and the rest last. Groups of the period before alone have no calls.
+ */
 export function sumsOf(buckets: readonly Bucket[], before: Iterable<string> = []): readonly GroupSum[] {
   const sums = sumByGroup(buckets)
   const gone = [...before].filter((group) => !sums.has(group)).map(noSum)
-  return [...sums.values(), ...gone].sort((a, b) => b.spent - a.spent || b.calls - a.calls)
+  return [...sums.values(), ...gone].sort(
+    (a, b) => Number(a.group === REST) - Number(b.group === REST) || b.spent - a.spent || b.calls - a.calls,
+  )
 }

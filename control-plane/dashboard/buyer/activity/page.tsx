@@ -26,7 +26,18 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { FigureName, GroupSum } from './activity-figures.ts'
-import { FIGURES, formerSeriesOf, noSum, seriesOf, sumByGroup, sumsOf, timesOf, totalOf } from './activity-figures.ts'
+import {
+  FIGURES,
+  formerSeriesOf,
+  noSum,
+  REST,
+  seriesOf,
+  sumByGroup,
+  sumsOf,
+  timesOf,
+  topOf,
+  totalOf,
+} from './activity-figures.ts'
 
 const REFRESH_MS = 30_000
 const MINUTE_MS = 60_000
@@ -60,7 +71,8 @@ function Activity() {
   const interval = intervalOf(time)
   const hasHours = hours === 'yes' && time.period !== undefined && time.period !== '90d'
   const groupBy = group === 'none' ? undefined : group
-  const variables = { interval, groupBy, filter: { ...time.filter, model, provider }, byHour: hasHours }
+  const top = groupBy && topOf(interval, time.spanMs)
+  const variables = { interval, groupBy, top, filter: { ...time.filter, model, provider }, byHour: hasHours }
   const query = useScreen(BuyerActivityDocument, variables, { everyMs: REFRESH_MS })
   const change = (next: Partial<ActivitySearch>) =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
@@ -178,7 +190,8 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
  */
 function nameIn({ keys }: BuyerActivityQuery, by: Group | undefined): (group: string) => string {
   const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
-  return (group) => labels.get(group) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')
+  return (group) =>
+    (group === REST ? 'All others' : labels.get(group)) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')
 }
 
 type ChartProps = {
@@ -264,7 +277,7 @@ type LogsLinkProps = {
 
 /** Leads to the calls of a group. Endpoints have no filter of their own there. */
 function LogsLink({ by, group, time: { period = '30d', from, to }, children }: LogsLinkProps) {
-  if (by === undefined || by === 'endpoint' || group === '') return children
+  if (by === undefined || by === 'endpoint' || group === '' || group === REST) return children
   return (
     <Link to="/buyer/logs" search={{ period, from, to, [by]: group }}>
       {children}
@@ -285,6 +298,17 @@ function CellChange({ now, before }: { readonly now: number | null; readonly bef
       <Change now={now} before={before} />
     </span>
   )
+}
+
+/** What the table leaves out, and what stands below a sum. Nothing where all is plain. */
+function aboutSums(rows: readonly GroupSum[], isCompared: boolean) {
+  const about = [
+    ...(rows.at(-1)?.group === REST
+      ? [`The ${rows.length - 1} that cost most, and all others in one row. A shorter period lists more.`]
+      : []),
+    ...(isCompared ? ['Below each sum: its change from the period before.'] : []),
+  ].join(' ')
+  return about !== '' && { about }
 }
 
 type SumsProps = {
@@ -332,11 +356,7 @@ function Sums({ data, group: by, time, isCompared, curl }: SumsProps) {
   ]
   const rows = sumsOf(data.usageBuckets ?? [], isCompared ? before.keys() : [])
   return (
-    <Card
-      title="Totals of the period"
-      {...(isCompared && { about: 'Below each sum: its change from the period before.' })}
-      isFlush
-    >
+    <Card title="Totals of the period" {...aboutSums(rows, isCompared)} isFlush>
       <Table
         label="Activity"
         columns={by === undefined ? columns.slice(1) : columns}

@@ -112,13 +112,16 @@ function State({ of }: { readonly of: ListedKey }) {
   return <Badge tone={TONES[state]}>{state}</Badge>
 }
 
-function spendingOf(key: ListedKey, uses: readonly Use[]): readonly number[] {
+/** What a key spent by day. Undefined for a key that the market counted among the others. */
+function spendingOf(key: ListedKey, uses: readonly Use[]): readonly number[] | undefined {
+  const own = new Map(uses.filter(({ group }) => group === key.id).map((use) => [use.bucket, use.buyerCostMicro]))
+  if (own.size === 0 && uses.some(({ isRest }) => isRest)) return undefined
   const days = [...new Set(uses.map(({ bucket }) => bucket))].sort((a, b) => a - b)
-  return days.map((day) => uses.find(({ bucket, group }) => bucket === day && group === key.id)?.buyerCostMicro ?? 0)
+  return days.map((day) => own.get(day) ?? 0)
 }
 
 function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): readonly Column<ListedKey>[] {
-  const total = (key: ListedKey) => spendingOf(key, uses).reduce((sum, micro) => sum + toMicro(micro), 0n)
+  const total = (key: ListedKey) => spendingOf(key, uses)?.reduce((sum, micro) => sum + toMicro(micro), 0n) ?? null
   return [
     {
       label: 'Key',
@@ -144,11 +147,15 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
         <>
           <Money micro={total(key)} />
           <span className="sub">
-            <Sparkline values={spendingOf(key, uses)} label={`Spending of ${key.label} by day`} />
+            {total(key) === null ? (
+              'not among the 100 keys that cost most'
+            ) : (
+              <Sparkline values={spendingOf(key, uses) ?? []} label={`Spending of ${key.label} by day`} />
+            )}
           </span>
         </>
       ),
-      text: (key) => total(key).toString(),
+      text: (key) => total(key)?.toString() ?? null,
       unit: 'microUsd',
     },
     {

@@ -2,7 +2,7 @@ import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { MarketSort, PublicModelsQuery } from '#control-plane/dashboard/data/documents/public-models.ts'
-import { PublicModelsDocument } from '#control-plane/dashboard/data/documents/public-models.ts'
+import { ComparedModelsDocument, PublicModelsDocument } from '#control-plane/dashboard/data/documents/public-models.ts'
 import { compact, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import {
@@ -83,15 +83,12 @@ export function ModelsPage() {
   return (
     <Page title="Models" about="Every model that can be called here, at the best price that a healthy seller asks now.">
       <Facets search={search} onChange={change} />
+      {compared.length === 0 ? null : <Comparison ids={compared} onClear={() => change({ compare: undefined })} />}
       <Loaded query={query}>
         {(data) => {
           const rows = (data.markets?.edges ?? []).map(({ node }) => node)
           return (
             <>
-              <Comparison
-                rows={rows.filter(({ id }) => compared.includes(id))}
-                onClear={() => change({ compare: undefined })}
-              />
               <Card title="Catalogue" isFlush>
                 <Table
                   label="Models"
@@ -275,8 +272,32 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
   ]
 }
 
-function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly onClear: () => void }) {
-  if (rows.length === 0) return null
+/** The chosen models side by side, wherever they are in the list. */
+function Comparison({ ids, onClear }: { readonly ids: readonly string[]; readonly onClear: () => void }) {
+  const [one = '', two = '', three = '', four = ''] = ids
+  const query = useScreen(ComparedModelsDocument, {
+    one,
+    two,
+    three,
+    four,
+    hasTwo: two !== '',
+    hasThree: three !== '',
+    hasFour: four !== '',
+  })
+  return (
+    <Card
+      title={`Compared: ${Math.min(ids.length, MAX_COMPARED)} of at most ${MAX_COMPARED}`}
+      isFlush
+      actions={<Button onClick={onClear}>Clear</Button>}
+    >
+      <Loaded query={query}>
+        {(data) => <ComparedModels rows={[data.one, data.two, data.three, data.four].flatMap((row) => row ?? [])} />}
+      </Loaded>
+    </Card>
+  )
+}
+
+function ComparedModels({ rows }: { readonly rows: readonly Row[] }) {
   const lines: readonly (readonly [string, (row: Row) => React.ReactNode])[] = [
     ['Price, in · out', ({ best, mediaUnit }) => unitPriceText(best, mediaUnit)],
     ['List price', ({ direct, mediaUnit }) => unitPriceText(direct, mediaUnit)],
@@ -290,36 +311,30 @@ function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly
     ['Can', ({ features }) => <Tags names={features} />],
   ]
   return (
-    <Card
-      title={`Compared: ${rows.length} of at most ${MAX_COMPARED}`}
-      isFlush
-      actions={<Button onClick={onClear}>Clear</Button>}
-    >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls can be scrolled by keyboard. */}
-      <section className="table-wrap" aria-label="Comparison" tabIndex={0}>
-        <table className="table compared">
-          <thead>
-            <tr>
-              <td />
-              {rows.map(({ id, name }) => (
-                <th key={id} scope="col">
-                  {name}
-                </th>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls can be scrolled by keyboard.
+    <section className="table-wrap" aria-label="Comparison" tabIndex={0}>
+      <table className="table compared">
+        <thead>
+          <tr>
+            <td />
+            {rows.map(({ id, name }) => (
+              <th key={id} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(([label, cell]) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {rows.map((row) => (
+                <td key={row.id}>{cell(row)}</td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {lines.map(([label, cell]) => (
-              <tr key={label}>
-                <th scope="row">{label}</th>
-                {rows.map((row) => (
-                  <td key={row.id}>{cell(row)}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-    </Card>
+          ))}
+        </tbody>
+      </table>
+    </section>
   )
 }

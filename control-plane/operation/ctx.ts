@@ -47,7 +47,7 @@ export type PayoutSettings = {
   readonly thresholdMicro: bigint
   /** A larger payout waits for an operator. */
   readonly approvalMicro: bigint
-  /** Milliseconds from one drain to the next. */
+  /** Milliseconds from one payout run to the next. */
   readonly everyMs: number
   /** The wait of earnings after the call that brought them, and of payouts to a new address. Milliseconds. */
   readonly holdMs: number

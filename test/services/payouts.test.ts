@@ -44,7 +44,7 @@ const outlast = () =>
     ['evm_mine', []],
   ])
 
-describe('a drain', () => {
+describe('a payout run', () => {
   it('pays every seller above the threshold exactly the booked balance, and no seller twice', async () => {
     const sellers = [await world.seller(5_000_000), await world.seller(1_000_000), await world.seller(999_999)]
     await drainBalances(world.ctx, { isForced: true })

@@ -123,7 +123,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
       <span>{sentenceOf(error)}</span>
       {error instanceof MarketError && error.code === 'authentication_required' ? <SignInBeside /> : null}
       {id === undefined ? null : <code className="small muted">{id}</code>}
-      {onRetry === undefined ? null : <Button onClick={onRetry}>Try again</Button>}
+      {onRetry === undefined ? null : <Button onClick={onRetry}>Retry</Button>}
     </Notice>
   )
 }

@@ -21,7 +21,7 @@ import { callPhases } from './call-phases.ts'
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 type Bill = NonNullable<BuyerLogEntryQuery['requestBill']>
 
-const NO_CALL = <p>No call of yours has this id.</p>
+const NO_CALL = <p>You have no call with this ID.</p>
 /**
  * The number of looks for a call that was just made, and the pause between them: a call is booked soon after its
  * answer.

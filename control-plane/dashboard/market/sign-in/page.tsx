@@ -35,7 +35,7 @@ const HOMES = {
   nobody: '/',
 } as const
 
-/** The screen to go on to, if it is one of ours. */
+/** The screen to open after the sign-in. Undefined for a URL of another site. */
 function ownPath(to: string | undefined): string | undefined {
   if (to?.startsWith('/') !== true || !URL.canParse(to, location.origin)) return undefined
   const { origin, pathname, search } = new URL(to, location.origin)

@@ -75,7 +75,7 @@ export type JsonBody = InlinedSource & {
   readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
-  /** The prefix of texts that stand for integers past 2^53 in the body. Absent without any. */
+  /** The prefix of texts that replace integers past 2^53 in the body. Absent without such integers. */
   readonly integerMark?: string | undefined
 }
 

@@ -99,7 +99,7 @@ function pythonText([, before, variable]: readonly [string, string, string]): st
   return before === '' ? secret : `"${before}" + ${secret}`
 }
 
-/** Deeper values of a body stand on one line. */
+/** Deeper values of a body are on one line. */
 const INDENTED_DEPTH = 2
 
 function pythonLiteral(value: unknown, depth: number): string {

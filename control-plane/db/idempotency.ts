@@ -22,8 +22,8 @@ export type IdempotencyClaim =
   | { readonly state: 'done'; readonly answer: unknown }
 
 /**
- * Claims a key, or tells why it cannot be claimed. A new run replaces an expired row, and a run without an answer whose
- * lease has ended. After a crash the key stays blocked until the lease ends.
+ * Claims a key, or returns the reason why it cannot be claimed. A new run replaces an expired row, and a run without
+ * an answer whose lease has ended. After a crash the key stays blocked until the lease ends.
  */
 export async function claimIdempotencyKey(
   db: Database,

@@ -183,7 +183,7 @@ export async function listJobPlaces(db: Database, offers: readonly string[]): Pr
   return rows
 }
 
-/** The same for buyers' own providers, and the calls that they serve: a null `model` stands for every model. */
+/** The same for buyers' own providers, and the calls that these providers serve. A null `model` means every model. */
 const OWN_PLACE_ROW = {
   account: OFFER_TABLES.own_provider.account,
   provider: OFFER_TABLES.own_provider.provider,

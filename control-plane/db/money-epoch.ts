@@ -368,7 +368,7 @@ export type OfferUses = {
 }
 
 /**
- * Reads the use of every capped offer on the UTC day of `now`. It also tells which of the given calls are included and
+ * Reads the use of every capped offer on the UTC day of `now`. Also returns which of the given calls are included, and
  * which of the given offers are capped.
  */
 export async function readOfferUses(

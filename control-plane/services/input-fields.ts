@@ -59,7 +59,7 @@ const NO_INSTANT = 'an instant must be Unix milliseconds, ISO 8601 with its zone
 
 /**
  * An instant, parsed into Unix milliseconds. It is given as Unix milliseconds (digits in a query string), as ISO 8601
- * with an offset, or as a plain date, which stands for 00:00 UTC.
+ * with an offset, or as a plain date, which means 00:00 UTC.
  */
 export const Instant = z
   .preprocess(readDigits, z.union([z.number().int(), z.iso.datetime({ offset: true }), z.iso.date()], NO_INSTANT))

@@ -198,7 +198,7 @@ function watch(state: State): void {
   void syncNow(state)
 }
 
-/** Records which records are durable now and tells their waiters. */
+/** Notes which records are durable now, and resolves the promises of the callers that wait for them. */
 function settle(state: State, position: number): void {
   state.synced = position
   state.safeAt = state.options.clock.monotonic()

@@ -140,7 +140,7 @@ export type Telling = {
 
 /**
  * Takes the charge of a call, and waits for the chain for a while. The money of a long job came with its submit, so its
- * end takes nothing: it only tells the booking the split.
+ * end takes nothing, and only gives the booking the split.
  */
 export async function settleHold(
   desk: PaymentDesk,

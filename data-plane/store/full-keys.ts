@@ -13,7 +13,7 @@ const MAX_KEYS = 10_000
 
 type Capped = Extract<ReserveAnswer, { kind: 'capped' }>
 
-/** Notes keys whose cap has refused a call. The control plane reads the notes and tells the buyer. */
+/** Notes keys whose cap has refused a call. The control plane reads the notes and notifies the buyer. */
 export type FullKeys = { note(key: { keyId: KeyId; account: AccountId }, answer: Capped): void }
 
 /** Nobody waits for a note. A lost note is written again at the next refusal. */

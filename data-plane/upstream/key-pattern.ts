@@ -109,7 +109,7 @@ function createStateMemory(maxBytes: number): StateMemory {
   }
 }
 
-/** The texts that stand for one character or byte of a block, and the pairs of bytes within them and at their edges. */
+/** The spellings of one character or byte of a block, and the pairs of bytes within them and at their edges. */
 type Place = {
   readonly texts: readonly string[]
   readonly firsts: readonly number[]

@@ -36,8 +36,8 @@ const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
 ])
 
 /**
- * The values of OpenRouter's `sort`, and whether each puts speed before price. A single measure of speed stands for
- * both words.
+ * The values of OpenRouter's `sort`, and whether each puts speed before price. Both words of speed
+ * sort by the same figure.
  */
 const SORTS: ReadonlyMap<unknown, boolean> = new Map([
   ['price', false],

@@ -26,8 +26,8 @@ const FIVE = 5_000_000n
 type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
 
 /**
- * Measures the treasury on a chain of its own, with one key: a payout run of a thousand sellers, deposits after the last
- * confirmation, and the comparison of a hundred thousand transfers with the books.
+ * Measures the treasury on a chain of its own, with one key: a payout run of a thousand sellers, deposits after the
+ * last confirmation, and the comparison of a hundred thousand transfers with the books.
  */
 export async function measureTreasury(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-bench-'))

@@ -45,7 +45,7 @@ async function scriptBytes(page: Page): Promise<number> {
   return Number(
     await page.evaluate(`(() => {
       const scripts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'))
-      // A script that is preloaded and then run stands there twice.
+      // The browser lists a script twice that is preloaded and then run.
       const sizes = new Map(scripts.map(({ name, encodedBodySize }) => [name, encodedBodySize]))
       return [...sizes.values()].reduce((sum, size) => sum + size, 0)
     })()`),

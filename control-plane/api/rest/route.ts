@@ -18,7 +18,7 @@ export type RestRequest = {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
   readonly idempotencyKey: string | undefined
-  /** The secret of the cookie that tells one browser from others, for a row that needs one. */
+  /** The secret of the cookie that identifies a browser, for a row that needs one. */
   readonly browser: string | undefined
   /** The network address of the caller, as limits count it. */
   readonly peer: string

@@ -68,7 +68,7 @@ export async function ask<Result, Variables>(
   })
   const body: unknown = await answer.json().catch(() => undefined)
   const errors = errorsOf(body)
-  // A part that failed is null, and the rest of the screen stands.
+  // A part that failed is null, and the rest of the screen is shown.
   if (hasData<Result>(body)) {
     const failed = errors.map((error) => refusalOf(error, answer)).find(isFailure)
     keepFailure(body.data, failed)

@@ -49,7 +49,7 @@ type TableProps<Row> = {
   readonly order?: { readonly now: RowOrder | undefined; readonly onOrder: (order: RowOrder | undefined) => void }
   /** True where the order of the rows is the content of the table, as in a ranking. */
   readonly isRanked?: boolean
-  /** The group of a row. Rows that follow each other in one group stand under its head. */
+  /** The group of a row. Consecutive rows of one group are under the head of the group. */
   readonly groupOf?: (row: Row) => RowGroup
 }
 

@@ -12,8 +12,9 @@ export type ProbedJob = {
 }
 
 /**
- * The result of a poll. `told` is the state of the job. `unknown`: the provider does not know the job, or its key is
- * gone. `silent`: no answer, or an unreadable one. `retryAfterMs` is the pause that the provider asks for.
+ * The result of a poll. `told`: the provider reports the state of the job. `unknown`: the provider does not know the
+ * job, or the key is gone. `silent`: no answer, or an unreadable one. `retryAfterMs` is the pause that the provider
+ * asks for.
  */
 export type JobAnswer =
   | { readonly kind: 'told'; readonly job: ProviderJob }

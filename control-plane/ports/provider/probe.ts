@@ -9,7 +9,7 @@ export type ProbeTarget = {
   readonly baseUrl: URL
   readonly apiFormat: ProtocolName
   readonly apiKey: Secret
-  /** Null probes only whether the key is accepted, which a protocol without a list of models cannot tell. */
+  /** Null probes only whether the key is accepted, which a protocol without a list of models cannot do. */
   readonly providerModel: string | null
   /** The purpose of the model; a conversation by default. */
   readonly endpoint?: Endpoint

@@ -34,7 +34,7 @@ const PriceMoveSchema = z.object({
   after: z.string().nullable(),
   /** Percent of the price before, with one decimal. Null when one of the two is missing or zero. */
   percent: z.number().nullable(),
-  /** The instant from which it applies, in Unix milliseconds. Null stands for now. */
+  /** The instant from which it applies, in Unix milliseconds. Null means now. */
   effectiveAt: UnixMs.nullable(),
   source: z.string(),
   /** True for a change by more than a factor of two, which needs consent for its model. */

@@ -11,8 +11,8 @@ export type LeaveCtx = Pick<Ctx, 'ledger' | 'gate' | 'log'>
 const RETRY_SECONDS = 5
 
 /**
- * Asks for permission to send money. Undefined while the ledger may lack departures; an unnoticed step back is recorded
- * here. Throws while the gate is away, because nobody can tell then.
+ * Asks for permission to send money. Undefined while the ledger may lack departures. An unnoticed restore of the ledger
+ * is recorded here. Throws while the gate is away, because only the gate can show a restore.
  */
 export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
   // The gate is read first: every beat is in the ledger before it is in the gate.

@@ -127,8 +127,8 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherw
 }
 
 /**
- * Makes the record of a job again from its submit. When its provider cannot be polled, or the submit does not tell the
- * price of its result, the record holds only the known facts. Undefined for an event that is no submit.
+ * Makes the record of a job again from its submit. When its provider cannot be polled, or the submit does not contain
+ * the price of its result, the record holds only the known facts. Undefined for an event that is no submit.
  */
 export function recordOf(job: Job, place: JobProvider | undefined): JobRecordText | undefined {
   const { rid, event: text, providerJob } = job

@@ -67,7 +67,7 @@ export function listWorking(
   return listOpenInviteLinks(db, which, terms)
 }
 
-/** The value that stands for the secret of a link in the database. */
+/** The value that the database keeps in place of the secret of a link. */
 export function hashInviteSecret({ settings }: Pick<Ctx, 'settings'>, secret: string): string {
   return createHmac('sha256', settings.sessionSecret.reveal()).update(`invite link:${secret}`).digest('hex')
 }

@@ -147,8 +147,8 @@ function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boo
 
 /**
  * True when Permit2 can move the payment beside all other open ones. An EIP-2612 permit replaces the allowance that
- * others rely on, and of two permits with one nonce the second is void. So a payment with a permit stands alone, and
- * its permit has the token's next nonce. Facts that only an outside facilitator can see count as good.
+ * others rely on, and of two permits with one nonce the second is void. So a payment with a permit must be the only
+ * open one, and its permit has the token's next nonce. Facts that only an outside facilitator can see count as good.
  */
 function isAllowed(
   { isFromAllowance, permitNonce }: ReadPayment,

@@ -73,8 +73,8 @@ function answerOf({ state, transaction, due, came, reason }: ChainPayment): Sett
 }
 
 /**
- * Stores the charge of a call whose claim is lost. The chain tells, outside the transaction, whether the payer is a
- * contract.
+ * Stores the charge of a call whose claim is lost. The chain is read outside the transaction: it shows whether the
+ * payer is a contract.
  */
 async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undefined> {
   const keptClaim = ask.event === null ? undefined : readKeptClaim(ask.event)

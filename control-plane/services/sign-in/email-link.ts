@@ -28,7 +28,7 @@ const MAX_LINKS = 5
 const MAX_PATH_CHARS = 500
 const MAX_CODE_CHARS = 100
 
-/** The secret of a link, as it stands after `#email=`. */
+/** The secret of a link, as it is written after `#email=`. */
 export const LinkCode = oneLine(MAX_CODE_CHARS)
 
 /** A path of this page. It never leads to another origin. */

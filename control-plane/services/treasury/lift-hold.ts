@@ -15,7 +15,7 @@ type FindCtx = Pick<LiftCtx, 'db' | 'ids' | 'log' | 'moves' | 'treasury'>
 type Held = Pick<MoneyRecord, 'heldAt' | 'joinedAt'>
 
 /**
- * The reason why a draw was given up: restored books cannot tell whether it was sent. A later draw collects the debt.
+ * The reason why a draw was given up: restored books do not show whether it was sent. A later draw collects the debt.
  */
 const LOST = 'ledger_restored'
 /** Most departures of one turn, and most that are named. */

@@ -64,7 +64,7 @@ export const exportBuyerUsage = defineOperation({
   output: ExportLinkSchema,
   run: async (ctx, actor, { format: _format, sort, isReversed, ...input }): Promise<ExportLink> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
-    // Too many calls to sort are refused here, where the caller can be told.
+    // Too many calls to sort are refused here, because the caller can still get an error.
     if (sort !== undefined && sort !== 'time') {
       await placeCalls(ctx.db, filter, { sort, isReversed, after: undefined, limit: 1 })
     }

@@ -45,7 +45,7 @@ export function readSources(body: Body, source: InlinedSource): readonly ImageSo
   return sources
 }
 
-/** Members whose name stands for one image. An empty list in them is a mistake, in the others it means no image. */
+/** Members for one image. An empty list is a mistake in them; in other members it means no image. */
 const SINGLE: ReadonlySet<string> = new Set(['image_url', 'end_image_url', 'input_reference'])
 
 /** True for an empty list in a member for one image. */

@@ -1,4 +1,4 @@
-/** The duration of audio in milliseconds, as far as its bytes tell. */
+/** The duration of audio in milliseconds, as far as its bytes show it. */
 export type AudioDuration = {
   /** The upper bound, for the hold. */
   readonly mostMs: number

@@ -1,7 +1,7 @@
 import { callCurlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { ApiCall } from './call-of.ts'
 
-/** A text in a body that is longer than this is data: its beginning stands for it. */
+/** The longest text of a body that a snippet shows in full, in characters. A longer text is data. */
 const MAX_DATA_CHARS = 120
 const KEY = 'MARKET_KEY'
 

@@ -48,7 +48,7 @@ export type RawRequest = RequestHead & {
   readonly stream?: Readable
   /** SHA-256 in hex of the part of the stream that has arrived. Set when a wallet pays. */
   contentDigest?(): string
-  /** The value of a large JSON body, which was parsed in steps so that it delays nobody. */
+  /** The value of a large JSON body, which was parsed in steps so that it delays no other call. */
   readonly json?: JsonBody
 }
 

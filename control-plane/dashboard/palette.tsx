@@ -175,7 +175,7 @@ type Keys = {
   readonly onHelp: () => void
 }
 
-/** True while somebody types a text or looks at a dialog. */
+/** True while a field has the focus or a dialog is open. */
 function isBusy({ target }: Event): boolean {
   if (document.querySelector('dialog[open]') !== null) return true
   return target instanceof HTMLElement && target.closest('input, textarea, select') !== null

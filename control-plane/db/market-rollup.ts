@@ -159,7 +159,7 @@ function callsOf(starts: readonly Date[]) {
     where s.served_by is distinct from 'own_key' and s.served_by is distinct from 'fallback_key'`
 }
 
-/** The condition for an error of the provider. A buyer's bad request counts as nobody's downtime. */
+/** The condition for an error of the provider. A buyer's bad request is not downtime of an offer. */
 function isFault(errorClass: ReturnType<typeof sql>) {
   return sql`${errorClass} is not null and ${errorClass} not in ('bad_request', 'context_length')`
 }

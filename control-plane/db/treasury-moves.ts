@@ -232,9 +232,9 @@ export async function listNewMoves(
 }
 
 /**
- * The transactions of departures without a verdict, of departures that nobody here sent, and of unjudged arrivals from
- * wallets with an allowance, which may be draws. Arrivals from others delay nothing here, and arrivals at a former
- * treasury are not judged.
+ * The transactions of departures without a verdict, of departures that this market did not send, and of unjudged
+ * arrivals from wallets with an allowance, which may be draws. Arrivals from others delay nothing here, and arrivals at
+ * a former treasury are not judged.
  */
 export async function listUnsettledMoves(
   db: Database,

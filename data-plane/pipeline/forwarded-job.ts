@@ -38,7 +38,9 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
   return { question, job, offer }
 }
 
-/** Makes the submit of a job from the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
+/**
+ * Makes the submit of a job from the event of its call: the whole quote leaves the balance, and no seller is paid yet.
+ */
 export function asSubmit(
   { deadlineMs }: CallJobs,
   call: AdmittedCall,

@@ -276,7 +276,7 @@ describe('a deposit by signature', () => {
     await buyers.submit(other.purse, way, signature)
     await turn()
     expect([await buyers.credit(buyer), await buyers.credit(other)]).toEqual([2_000_000, 0])
-    // The deposit was not submitted, and is credited all the same.
+    // The deposit was not submitted, and is credited nevertheless.
     expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'credited' }])
   })
 

@@ -293,7 +293,7 @@ describe('a claim', () => {
     expect((await finishOpenPayments(world.ctx)).expired).toBe(0)
     expect((await finishOpenPayments(later)).expired).toBe(1)
     expect((await world.row(rid)).state).toBe('released')
-    // The call was served all the same, which another node reports only now.
+    // The call was served nevertheless, which another node reports only now.
     await world.settle(rid, 3_000n)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n })
   })

@@ -110,7 +110,7 @@ function stepsOf(work: () => void): number {
   try {
     work()
   } catch {
-    // A refusal throws. Its steps count all the same.
+    // A refusal throws, but its steps count.
   } finally {
     vi.restoreAllMocks()
   }

@@ -55,7 +55,7 @@ async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave 
 }
 
 /**
- * Reviews a draw against the ledger before anybody signs it: the account owes that amount, the line belongs to this
+ * Reviews a draw against the ledger before it is signed: the account owes that amount, the line belongs to this
  * wallet, and the tokens go to this treasury. A draw whose amount a deposit has covered meanwhile ends.
  */
 async function approve(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw): Promise<boolean> {

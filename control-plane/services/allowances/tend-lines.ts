@@ -101,7 +101,7 @@ export async function tellBound(
     .catch((error: unknown) => log.debug({ err: error, account }, 'the gate will get the bound of a wallet later'))
 }
 
-/** False for a line of another treasury, from which nobody here can draw. */
+/** False for a line of another treasury, from which this market cannot draw. */
 export function isOfTreasury(
   { purse }: Pick<AllowanceLineCtx, 'purse'>,
   { chainId, asset, treasury }: Pick<AllowanceLine, 'chainId' | 'asset' | 'treasury'>,

@@ -84,7 +84,9 @@ export const acceptInviteLink = defineOperation({
   },
 })
 
-/** Refuses every link that does not work in the same words: nobody learns whether it ever did. */
+/**
+ * Refuses every link that does not work in the same words, so that a caller cannot learn whether the link ever worked.
+ */
 async function requireLink(
   ctx: Pick<Ctx, 'clock' | 'settings'>,
   db: Database | Trx,

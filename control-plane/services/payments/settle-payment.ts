@@ -239,8 +239,9 @@ async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer>
 }
 
 /**
- * Looks for a refused transfer on the chain: anybody with the authorization may have sent it, and so may we, before the
- * database lost it. Throws while the chain does not answer, because a refusal is final only after its answer.
+ * Looks for a refused transfer on the chain: any holder of the authorization may have sent it. This market may have
+ * sent it as well, before the database lost the record. Throws while the chain does not answer, because a refusal is
+ * final only after its answer.
  */
 async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPayment): Promise<Transfer | undefined> {
   const { chain, network } = payments

@@ -23,7 +23,7 @@ import { requireRecentSignIn } from './recent-sign-in.ts'
 import { isWellFormedToken, newSignInSecret } from './session-token.ts'
 
 const LINK_MINUTES = 15
-/** Most open links of an address, whoever asks for them. */
+/** Most open links of an address, over all requesters. */
 const MAX_LINKS = 5
 const MAX_PATH_CHARS = 500
 const MAX_CODE_CHARS = 100

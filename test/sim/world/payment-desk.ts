@@ -25,7 +25,7 @@ type Parts = Pick<ChainHost, 'unknownWallets'> & {
 export function createSimDesk({ scheduler, random, workers, unknownWallets }: Parts, owner: SimProcess): PaymentDesk {
   const living = () => workers().flatMap((worker) => worker.payments() ?? [])
 
-  /** Rejects without an answer. The request may take effect all the same. */
+  /** Rejects without an answer. The request may take effect nevertheless. */
   function ask<Answer>(timeoutMs: number, run: (worker: PaymentWorker) => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const cancel = owner.time.after(timeoutMs, () => reject(new Error('the desk does not answer')))

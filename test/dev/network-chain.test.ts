@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const newHome = () => mkdtempSync(join(folder, 'home-'))
 
-/** The chain of a home, started like by `npm start`, without the rest of the network. */
+/** The chain of a home, started as by `npm start`, without the rest of the network. */
 async function startIn(root: string, chainRpcUrl = '') {
   const home = await openHome(root, false)
   const places = await choosePlaces({ first: 0, providers: [], file: home.path('providers.json') })

@@ -154,7 +154,7 @@ export async function tellGate(
   transaction: string,
 ): Promise<void> {
   await confirmBuyers(ctx, balances).catch((error: unknown) =>
-    ctx.log.warn({ err: error, transaction }, 'the gate will hear of a deposit later'),
+    ctx.log.warn({ err: error, transaction }, 'the gate gets the balance after a deposit later'),
   )
 }
 

@@ -152,7 +152,7 @@ export async function bookParkedEnds(ctx: Pick<JobLineCtx, 'db' | 'ledger' | 'ga
     }
     booked += 1
     await confirmBuyers(ctx, balances).catch((error: unknown) =>
-      ctx.log.warn({ err: error, rid: end.rid }, 'the gate will hear of a job later'),
+      ctx.log.warn({ err: error, rid: end.rid }, 'the gate gets the balance after a job later'),
     )
   }
   return booked

@@ -13,7 +13,7 @@ import { readName } from './function-names.ts'
 import { signedDetail, signedMembers } from './signatures.ts'
 import { mergeGeminiUsage } from './usage.ts'
 
-/** The largest number of calls that is read of one answer. */
+/** The most calls that are read from one answer. */
 const MAX_CALLS = 128
 const MAX_ANSWER_ID_CHARS = 40
 /** The header with the service tier that served the call. */

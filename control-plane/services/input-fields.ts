@@ -35,7 +35,7 @@ const CONTRACTS: ReadonlySet<string> = new Set([
 /** A wallet that can be paid. Money sent to the zero address or to one of these contracts is lost. */
 export const PayoutWallet = Wallet.refine(
   (wallet) => !/^0x0{40}$/.test(wallet),
-  'the zero address belongs to nobody',
+  'the zero address has no owner',
 ).refine((wallet) => !CONTRACTS.has(wallet), 'the address is a contract that cannot spend what it receives')
 
 /** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */

@@ -100,6 +100,6 @@ async function fail(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw, reaso
     const stop = state === 'closed' ? {} : { state: 'stopped' as const, reason }
     const retryAt = new Date(ctx.clock.now() + retryAfter(failures))
     await changeLine(trx, account, { ...stop, failures: failures + 1, retryAt, readAt: null })
-    ctx.log.warn({ id, account, reason }, 'a draw brought nothing: its line is stopped')
+    ctx.log.warn({ id, account, reason }, 'a draw moved no money: its line is stopped')
   })
 }

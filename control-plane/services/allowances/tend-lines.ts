@@ -84,7 +84,8 @@ export async function tendLine(
 }
 
 /**
- * The bound that a refusal names. Where the market's own limit binds, the bound is the balance, as for every account.
+ * The bound that the gate names when it refuses a call. Under the market's own limit, it names the balance, as for
+ * other accounts.
  */
 function boundOf(reading: WalletReading, { lineMicro }: AllowanceSettings): WalletBound {
   return bindingOf(reading) === 'allowance' && reading.allowance < lineMicro ? 'allowance' : 'balance'

@@ -60,7 +60,7 @@ export type ImportReport = z.infer<typeof ImportReportSchema>
 export const ImportDiffSchema = z.object({
   models: z.number(),
   changes: z.array(ModelChangeSchema).readonly(),
-  /** Whom each change touches, by model. */
+  /** The offers, sellers and buyers that each change affects, by model. */
   impacts: z.array(ImpactSchema).readonly(),
   rejected: z.array(RejectedRowSchema).readonly(),
 })

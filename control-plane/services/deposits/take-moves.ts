@@ -158,7 +158,7 @@ export async function tellGate(
   )
 }
 
-/** Leaves a move whose account cannot hold the amount to a person. */
+/** Leaves a move to a person when its account cannot hold the amount. */
 function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> {
   return transact(ctx.db, async (trx) => {
     const move = await lockNewMove(ctx, trx, name, use)

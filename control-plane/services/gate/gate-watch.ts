@@ -12,7 +12,7 @@ const LOCK_RETRY_MS = 1 * SECOND
 const FAILURE_PAUSE_MS = 200
 /** Interval at which living members are recorded. */
 const MEMBERS_INTERVAL_MS = 10 * SECOND
-/** Interval of the ledger's beat: a step back by more than this shows at once. */
+/** Interval of the ledger's beat: a restored ledger that lacks more than this is noticed at once. */
 const BEAT_MS = 1 * SECOND
 
 /**

@@ -21,8 +21,8 @@ export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
 
 /**
  * Asks for permission to settle authorizations that wallets signed. Undefined for a restored ledger without a record of
- * the restore. With a record, leave is given at once: a signature is used once, its amount is fixed, and it may expire
- * while the nodes register their captures. While the gate is away, the ledger's own record decides.
+ * the restore. With a record, the permission is given at once: a signature is used once, its amount is fixed, and it
+ * may expire while the nodes register their captures. While the gate is away, the ledger's own record decides.
  */
 export async function askToTake(ctx: LeaveCtx): Promise<Leave | undefined> {
   return grant(ctx, 'in', await ctx.gate.ledgerBeat().catch(() => undefined))

@@ -107,7 +107,7 @@ type AskCtx = JobLineCtx & { readonly urls: Urls }
 type Question = {
   readonly kind: string
   readonly place: JobProvider | undefined
-  /** The result without a key. */
+  /** The result when there is no key to poll with. */
   readonly otherwise: JobAnswer
   readonly isCancel: boolean
 }

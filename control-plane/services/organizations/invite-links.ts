@@ -22,7 +22,7 @@ const MAX_USES = 100
 /** Most open links of an organisation. */
 const MAX_OPEN = 100
 
-/** A role that a link may give. Nobody becomes an owner by a link. */
+/** A role that a link may give. No link makes owners. */
 const LinkRole = z.enum(MANAGEMENT_ROLES)
 
 /** An invite link that works, without its secret. Times are Unix milliseconds. */
@@ -76,7 +76,7 @@ export function hashInviteSecret({ settings }: Pick<Ctx, 'settings'>, secret: st
 export const createInviteLink = defineOperation({
   name: 'invite-link.create',
   summary: 'Create an invite link',
-  about: 'Whoever is signed in and opens the link can join with its role. The answer shows the link once. Store it.',
+  about: 'Every signed-in user with the link can join with its role. The answer shows the link once. Store it.',
   example: { role: 'viewer' },
   access: 'org',
   input: z.strictObject({
@@ -135,7 +135,7 @@ export const listInviteLinks = defineOperation({
 export const revokeInviteLink = defineOperation({
   name: 'invite-link.revoke',
   summary: 'Revoke an invite link',
-  about: 'Nobody can join by the link any more. Members who joined by it stay.',
+  about: 'No one can join by the link any more. Members who joined by the link stay.',
   example: {},
   access: 'org',
   input: z.strictObject({ organization: RecordId, link: RecordId }),

@@ -12,7 +12,7 @@ import { addMember } from './add-member.ts'
 import { hashInviteSecret, listWorking } from './invite-links.ts'
 import { RoleField } from './organizations.ts'
 
-/** Longer texts are no secret of a link. */
+/** A longer text cannot be the secret of a link. */
 const MAX_SECRET_CHARS = 100
 
 const LinkInput = z.strictObject({

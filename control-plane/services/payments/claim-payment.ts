@@ -136,8 +136,8 @@ const UNSETTLED_SHARE = 2n
 
 /**
  * True when a contract wallet's claim exceeds the limit for contract wallets, or the share of payers beyond their
- * history. One stranger then blocks no one, and all strangers together do not block payers that have settled as much as
- * they claim.
+ * history. So one stranger cannot block other payers. All strangers together cannot block a payer who has settled as
+ * much as the payer claims.
  */
 function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boolean {
   if (own > limit / PAYER_SHARE) return true
@@ -175,7 +175,7 @@ type Purse = Pick<PayerPurse, 'balance' | 'allowance' | 'nextPermit'> & {
 }
 
 /**
- * The payer's balance and allowance. The books do not tell which payments are already subtracted: one may be mined
+ * The payer's balance and allowance. The books do not show which payments are already subtracted: one may be mined
  * since, or its block may be gone. So both are read from the chain at once. Undefined when only an outside facilitator
  * reads the chain.
  */

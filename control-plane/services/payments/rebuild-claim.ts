@@ -111,7 +111,7 @@ export async function keepClaims(
     const isContract = read === undefined || (await isOfContract(ctx, read)) !== false
     await ctx.ledger.transact(async (trx) => {
       if ((await trx.payments.lock(claim.rid)) !== undefined) return
-      // A charge against credit is noted with its claim when it is reported.
+      // A claim whose money became credit is made with the report of its charge.
       await makeAgain(ctx, trx, claim, { sparesCredit: true, isContract })
     })
   })

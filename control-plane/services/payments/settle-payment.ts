@@ -137,7 +137,7 @@ async function noteCharge(
 /** The code of a charge whose claim is lost and cannot be made again. */
 const CLAIM_LOST = 'claim_lost'
 
-/** Sets the event of a call with an unknown payment aside for a person, so that nobody asks about it for ever. */
+/** Sets the event of a call with an unknown payment aside for a person, so that no process asks about it for ever. */
 async function setAside({ ledger, log }: PaymentCtx, { rid, event }: Ask): Promise<SettleAnswer> {
   log.error({ rid }, 'the payment of a call is lost: its event was set aside')
   if (event !== null) {
@@ -249,7 +249,7 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
   await chain.checkChain(chainIdOf(network))
   const transaction = await chain.findTransfer(onChain(payment))
   if (transaction === undefined) return undefined
-  log.warn({ rid: payment.rid, transaction }, 'a payment was sent by somebody else')
+  log.warn({ rid: payment.rid, transaction }, 'another sender sent the transfer of a payment')
   return { state: 'mined', transaction }
 }
 

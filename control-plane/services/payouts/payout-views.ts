@@ -21,7 +21,7 @@ export const PayoutViewSchema = z
     recipient: z.string(),
     amountUsdc: MicroDigits,
     selfSubmit: z.boolean(),
-    reason: z.string().nullable().describe('The reason why the deposit is held, late or returned, as a code.'),
+    reason: z.string().nullable().describe('The reason why the payout is held, late or returned, as a code.'),
     txHash: z.string().nullable(),
     block: z.number().int().nullable(),
     createdAt: UnixMs,

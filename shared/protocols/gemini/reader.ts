@@ -130,7 +130,7 @@ function takeParts(state: State, parts: readonly unknown[], text: string): void 
   let texts: readonly string[] | undefined
   for (let index = 0; index < parts.length && !state.failure; index++) {
     const part: unknown = parts[index]
-    if (!isRecord(part)) state.failure = malformed('a part that nobody can read')
+    if (!isRecord(part)) state.failure = malformed('an unreadable part')
     else if (part['functionCall'] === undefined) takePart(state, part)
     else {
       texts ??= partTexts(text)
@@ -168,7 +168,7 @@ function takePart(state: State, part: JsonObject, own?: string): void {
 function takeCall(state: State, call: unknown, signature: string | undefined, own: string | undefined): void {
   const isRead = isRecord(call) && isName(call['name']) && isText(call['id']) && isArguments(call['args'])
   if (!isRead) {
-    state.failure = malformed('a call that nobody can read')
+    state.failure = malformed('an unreadable call')
     return
   }
   if (state.calls >= MAX_CALLS) return

@@ -52,7 +52,7 @@ export function ownResponsesReader(isStreamed: boolean): AnswerReader {
     const { type, item } = event
     // The buyer gets these items unchanged, so their shape must be one that its client reads.
     const isItem = type === 'response.output_item.added' || type === 'response.output_item.done'
-    if (isItem && !isSoundItem(item)) state.failure ??= malformed('an item that nobody can read')
+    if (isItem && !isSoundItem(item)) state.failure ??= malformed('an unreadable item')
     if (state.failure === undefined) state.events.push({ kind: 'own', event, bytes: otherBytes(event) })
   })
 }

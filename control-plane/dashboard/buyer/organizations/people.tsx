@@ -206,7 +206,7 @@ function Revoke({ id, link, onClose }: RevokeProps) {
   return (
     <Confirm
       title="Revoke this invite link?"
-      about="Nobody can join by the link any more. Members who joined by the link stay."
+      about="No one can join by the link any more. Members who joined by the link stay."
       lines={[{ name: 'People who can still join', now: link.maxUses - link.uses, after: 0 }]}
       action="Revoke link"
       isDanger

@@ -39,7 +39,7 @@ async function loadPatiently<Module>(load: () => Promise<Module>): Promise<Modul
   }
 }
 
-/** Loads the page anew, and not again soon after. */
+/** Loads the page anew, unless it was loaded anew a moment ago. */
 function reloadOnce(): boolean {
   const last = Number(sessionStorage.getItem(RELOADED) ?? 0)
   if (Date.now() - last < RELOAD_PAUSE_MS) return false

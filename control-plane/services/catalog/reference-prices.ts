@@ -149,7 +149,10 @@ export const PricePreviewSchema = z
       .readonly(),
     impact: ImpactSchema,
   })
-  .meta({ id: 'PricePreview', description: 'The changes that new prices would make, and the offers, sellers and buyers that they affect.' })
+  .meta({
+    id: 'PricePreview',
+    description: 'The changes that new prices would make, and the offers, sellers and buyers that they affect.',
+  })
 export type PricePreview = z.infer<typeof PricePreviewSchema>
 
 /** Shows what `price.put` would change, and which offers, sellers and buyers it affects. Changes nothing. */

@@ -116,7 +116,10 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, query: z.output<typeof Query>): A
   }
 }
 
-/** The calls of a file in its order. An order by value is made once, of request ids, and the calls are read by them. */
+/**
+ * The calls of a file in its order. An order by value is made once as a list of request ids. The calls are read in that
+ * order.
+ */
 async function* batchesOf(
   { db }: Pick<Ctx, 'db'>,
   { sort, isReversed, ...filter }: z.output<typeof Query>,

@@ -37,7 +37,7 @@ type Props = {
   readonly user: string | null
 }
 
-/** Everybody of an organisation in one table: members, and those who are invited. */
+/** All people of an organisation in one table: members and invited people. */
 export function People({ data, id, own, user }: Props) {
   const [asked, setAsked] = useState<PersonDialog>()
   const inviting = useDialog()

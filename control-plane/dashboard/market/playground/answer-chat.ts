@@ -59,7 +59,7 @@ function picturesOf(images: unknown): Media[] {
   })
 }
 
-/** Tells the cost, and whether the limit cut the answer short. */
+/** Reports the cost, and an answer that its limit cut short. */
 function onKnownEnd(event: unknown, onKnown: Answering['onKnown']): void {
   const facts = bodyFacts(event)
   if (facts.costMicro !== undefined) onKnown(facts)

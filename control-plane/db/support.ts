@@ -149,7 +149,7 @@ export function listSupportCalls(db: Database, account: AccountId, limit: number
   )
 }
 
-/** A thing that a name of any kind leads to, and the account that it is about. */
+/** A record that a name of any kind finds, and the account of the record. */
 const NAMED_ROW = {
   kind: oneOf(['wallet_payment', 'deposit', 'payout', 'ledger']),
   id: text(),

@@ -84,7 +84,9 @@ export type SegmentContent = {
   readonly behind: readonly RecordPlace[]
 }
 
-/** Most records that may be lost between two valid ones. A longer jump of the number is chance. */
+/**
+ * Most records that may be lost between two valid ones. A longer jump of the number is a coincidence, and no record.
+ */
 const MAX_LOST = 1_000_000
 
 /** Finds the records of a segment up to the first one that is cut or damaged, and the valid ones after it. */

@@ -57,7 +57,7 @@ export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
-  // Anybody can claim the name of a wallet.
+  // Any client can claim the name of a wallet.
   visit.isKnown = payer.account !== null
   if (!visit.isKnown) ports.refusedWork.refuseSpent(incoming.head.peer())
   const { limits } = ports.market()

@@ -155,7 +155,7 @@ function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, word: JobWo
 /** Settles the end under an id of its own. A repeat, here or in another process, changes nothing. */
 async function bookEnd(money: CallMoney, submit: UsageEvent, { event }: JobEnd): Promise<void> {
   const subject = subjectOf(submit)
-  if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
+  if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job without a payer') })
   const end = { ...subject, rid: jobEndId(submit.rid) }
   // The money left the balance at the submit. This settlement only splits it.
   await captureJobEvent(money, end, event, () => money.credit.settle(end, ZERO, event))

@@ -40,7 +40,7 @@ const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> 
   input_modalities: (value) => hasAll(value, ({ inputModalities }) => inputModalities),
   output_modalities(value) {
     const words = wordsOf(value)
-    // Speech and transcripts are endpoints here, and modalities there.
+    // OpenRouter has speech and transcripts as modalities. Here they are endpoints.
     return ({ model: { outputModalities, endpoints } }) =>
       words.some((word) => word === 'all' || outputModalities.includes(word) || endpoints.some((name) => name === word))
   },

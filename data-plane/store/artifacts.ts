@@ -71,7 +71,7 @@ export function createArtifacts({ store, secret, apiBaseUrl, linkMs, clock }: Pa
     remove: store.remove,
     isSigned(id, expires, signature) {
       if (!/^[1-9]\d{0,11}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false
-      // The text is compared, because two texts may stand for the same bytes.
+      // The text is compared, because two texts may decode to the same bytes.
       const expectedToken = Buffer.from(sign(id, expires).toString('base64url'))
       const isOurs = timingSafeEqual(Buffer.from(signature), expectedToken)
       return isOurs && Number(expires) * SECOND > clock.now()

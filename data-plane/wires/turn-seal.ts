@@ -50,7 +50,8 @@ export type TurnSeal = {
 }
 
 /**
- * Makes seals that nobody else can make: a mark, an authentication code and compressed JSON, in letters of base64url.
+ * Makes seals that only this market can make: a mark, an authentication code and compressed JSON, in letters of
+ * base64url.
  */
 export function createTurnSeal(pepper: Secret): TurnSeal {
   const key = pepper.derive('parts of turns that buyers keep')

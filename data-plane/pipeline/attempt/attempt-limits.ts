@@ -8,8 +8,8 @@ const SLOW_AFTER_MS = 60_000
 const OVERRUN = 1.1
 export const OVERRUN_PIECES = 64
 /**
- * Under the buyer's own cost ceiling a stream may exceed its limit by fewer tokens: this closely do the bytes of a text
- * estimate its tokens.
+ * Under the buyer's own cost ceiling, a stream may exceed its limit only by the error of an estimate from the bytes of
+ * a text. In tokens.
  */
 const CEILING_SLACK_TOKENS = 8
 
@@ -52,7 +52,7 @@ export function isPastCeiling({ job, pieces, earlier }: Progress): boolean {
   return tokens > limitOf(job) * OVERRUN + CEILING_SLACK_TOKENS
 }
 
-/** True for a stream that trickles. */
+/** True for a stream whose pieces come too slowly on average. */
 export function isTooSlow(
   { job, firstContentAt, pieces }: Pick<Progress, 'job' | 'firstContentAt' | 'pieces'>,
   now: number,

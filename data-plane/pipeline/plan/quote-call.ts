@@ -237,8 +237,8 @@ function isRaised(bound: Bound, offers: readonly Offer[], maxCostMicro: MicroUsd
 }
 
 /**
- * The amounts of a quote when each offer gets at least the smallest limit of its protocol: the need of the most
- * expensive offer, that of the cheapest, and that of the cheapest for the shortest answer.
+ * The amounts of a quote when each offer gets at least the smallest limit of its protocol: for the most
+ * expensive offer, for the cheapest offer, and for the shortest answer at the cheapest offer.
  */
 function raisedQuote(bound: Bound, offers: readonly Offer[], outputTokens: number) {
   const needed = (tokens: number) =>

@@ -217,7 +217,7 @@ describe('the source tree', () => {
   })
 
   it('spreads no literal whose members could stand there themselves', () => {
-    // An ellipsis stands for the dots, or this file would break the rule itself.
+    // An ellipsis replaces the dots, or this file would break the rule itself.
     const planted = [
       'const row = { id, …{ a, b } }',
       '[\n  …[1, 2],\n]',

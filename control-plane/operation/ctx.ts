@@ -86,7 +86,7 @@ export type Settings = {
   readonly origins: readonly string[]
   /** The service's settings for passkeys; null when its page has no host name. */
   readonly relyingParty: RelyingParty | null
-  /** The wallet whose account everybody may try in a development market; null in every other market. */
+  /** The wallet whose account every visitor may try in a development market; null in every other market. */
   readonly sampleBuyer: string | null
   /** The address that reports of problems go to; null without one. */
   readonly supportEmail: string | null

@@ -84,7 +84,7 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly tag: string
   readonly refusals?: readonly number[]
   readonly as?: 'redirect' | 'file'
-  /** The words of a row for which its operation has another row as well. */
+  /** The words of a second row of an operation. */
   readonly words?: Partial<Words>
   /** The full input for the reference, when the operation itself parses a part of it later. */
   readonly input?: z.ZodType

@@ -164,7 +164,7 @@ function deciding(
   }
 }
 
-/** Discards an event. Nobody is charged for its call, and the gate frees what it keeps for it. */
+/** Discards an event. No buyer is charged for its call, and the gate frees what it keeps for it. */
 export const discardPoisoned = defineOperation({
   name: 'poison.discard',
   summary: 'Discard an event that cannot be posted',

@@ -54,8 +54,8 @@ export const RefreshReportSchema = z.object({
   /** Models of an earlier refresh that the kept data has no longer. They stay. */
   gone: z.array(z.object({ model: z.string(), source: z.string() })).readonly(),
   /**
-   * Models that stay unchanged: those with an operator's own prices, and those with large price changes that nobody has
-   * accepted.
+   * Models that stay unchanged: those with an operator's own prices, and those with large price changes that no
+   * operator has accepted.
    */
   waiting: z
     .array(z.object({ model: z.string(), why: z.enum(['own_prices', 'large_move']), source: z.string() }))

@@ -19,7 +19,7 @@ const LinkInput = z.strictObject({
   secret: oneLine(MAX_SECRET_CHARS).describe('The part of the link behind `#`.'),
 })
 
-/** An offer of membership, as its link shows it before anybody joins. */
+/** An offer of membership, as its link shows it before a user joins. */
 export const OpenInviteSchema = z
   .object({
     organization: z.string(),

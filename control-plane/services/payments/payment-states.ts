@@ -45,7 +45,7 @@ export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   confirmed: NOTHING,
   // A claim can expire before the node that served its call comes back.
   released: { ...NOTHING, charge: 'due', appear: 'mined' },
-  // A transfer that failed in one block may succeed in another, or somebody may send it, until its authorization
+  // A transfer that failed in one block may succeed in another, or another sender may send it, until its authorization
   // expires.
   written_off: { ...NOTHING, appear: 'mined' },
 }

@@ -96,7 +96,7 @@ async function makeAgain(
 }
 
 /**
- * Makes claims again that a restored ledger lost. Data planes report their open claims before anybody may claim again:
+ * Makes claims again that a restored ledger lost. Data planes report their open claims before a new claim is accepted:
  * otherwise the same authorization would pay for a second call while the first is served, or waits to be settled.
  */
 export async function keepClaims(

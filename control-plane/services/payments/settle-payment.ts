@@ -261,7 +261,7 @@ const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unr
 export const NOT_ON_CHAIN = 'transfer_not_on_chain'
 
 /**
- * The chain's answer about a payment that nobody can take any more, whatever its facilitator says. Undefined while the
+ * The chain's answer about a payment that can no longer be taken, whatever its facilitator says. Undefined while the
  * payment can be taken, and while the facilitator is right. Throws while the chain does not answer.
  */
 async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfer): Promise<Transfer | undefined> {

@@ -177,7 +177,7 @@ function isOfTreasury(ours: TreasuryParts, { signature, treasury, asset, chainId
   return treasury === ours.address && asset === ours.asset && chainId === BigInt(ours.chainId)
 }
 
-/** Signs a reviewed transfer. The signature is stored before anybody sees it. */
+/** Signs a reviewed transfer. The signature is stored before it leaves this process. */
 export async function signTransfer(
   ctx: TreasuryCtx,
   trx: Trx,

@@ -35,7 +35,8 @@ export const TO_SIGN_IN: SigningPurpose = {
 }
 
 /**
- * The purpose of a message that links a wallet to an account. It names the account, so that nobody links to another.
+ * The purpose of a message that links a wallet to an account. It names the account, so that no wallet links to another
+ * account.
  */
 export function toLink(user: string): SigningPurpose {
   return {

@@ -14,7 +14,7 @@ import { amazonFrames } from './event-stream.ts'
 import { readBedrockError } from './refusal.ts'
 import { mergeConverseUsage } from './usage.ts'
 
-/** The largest number of blocks that is read of one answer. */
+/** The most blocks that are read from one answer. */
 const MAX_BLOCKS = 1_024
 const MAX_STOP_CHARS = 4_096
 

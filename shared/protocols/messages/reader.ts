@@ -10,7 +10,7 @@ import { answerReader, newReading } from '#shared/protocols/middle-form/answer-r
 import type { FreshInput } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
-/** The largest number of blocks that is read of one answer. */
+/** The most blocks that are read from one answer. */
 const MAX_BLOCKS = 1_024
 const MAX_STOP_CHARS = 4_096
 

@@ -13,7 +13,7 @@ import { answerReader, newReading } from '#shared/protocols/middle-form/answer-r
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
 import { isSoundItem } from './sound-item.ts'
 
-/** The largest number of items that is read of one answer. */
+/** The most items that are read from one answer. */
 const MAX_ITEMS = 1_024
 const MAX_PHASE_CHARS = 64
 /** The longest event, in characters. The last event repeats the whole answer, the instructions and the tools. */

@@ -5,7 +5,7 @@ export type ExampleCall = {
   readonly method: string
   /** The path with its variables filled in, and the query. */
   readonly target: string
-  /** The security scheme of the caller. Undefined when anybody may call. */
+  /** The security scheme of the caller. Undefined for a public operation. */
   readonly caller: string | undefined
   readonly needsIdempotencyKey: boolean
   /** A JSON body, no body, or a form. */

@@ -147,7 +147,7 @@ describe('usage', () => {
     expect((await buckets('interval=hour&period=24h')).length).toBeGreaterThan(0)
   })
 
-  it("is the same at all three doors, and shows nobody another buyer's calls", async () => {
+  it("is the same at all three doors, and shows no buyer another buyer's calls", async () => {
     const rest = await page('/usage?max_items=3')
     const graph = await market.graphql(
       ada.buyerKey,

@@ -213,7 +213,7 @@ describe('an invite link', () => {
 })
 
 describe('the sign-in screen', () => {
-  it('lets everybody in as the sample buyer of a development market, in one click', async () => {
+  it('lets any visitor in as the sample buyer of a development market, in one click', async () => {
     const { context, page, complaints } = await openPerson(browser, { url: site })
     await page.goto(`${site}/sign-in?to=/buyer`)
     await button(page, 'Try it as the sample buyer').click()

@@ -104,7 +104,7 @@ describe('the page', () => {
     expect(await (await fetch(`${control}/v1/nothing`)).json()).toMatchObject({ error: { code: 'not_found' } })
   })
 
-  it('shows everybody the market: a model by search, its order book, the price of a workload, and Back', async () => {
+  it('shows visitors the market: a model by search, its order book, the price of a workload, and Back', async () => {
     const { context, page, complaints } = await open()
     await page.goto(site)
     await page.getByText('Saved by buyers').waitFor()

@@ -203,7 +203,7 @@ describe('a departure of a lost account', () => {
     const recipient = seller.purse.address.toLowerCase()
     const transaction = await leave(nonceOfTransfer({ seller: lost, recipient, number: 1n }), 1_000n, seller.purse)
     await outlast()
-    await until('the departure belongs to nobody', WAIT_MS, async () => {
+    await until('the departure has no owner', WAIT_MS, async () => {
       await takeDeposits(world.ctx)
       await liftWhenWhole(world.ctx)
       return (await findWait(world.ctx, await record())) === 'transfers'

@@ -113,7 +113,7 @@ describe('two workers', () => {
 })
 
 describe('a chain that is reorganised', () => {
-  it.each([1, 12])('by %i blocks pays each seller once all the same', async (blocks) => {
+  it.each([1, 12])('by %i blocks still pays each seller once', async (blocks) => {
     const deep = world.process({ CHAIN_CONFIRMATIONS: String(blocks + 1) })
     const sellers = await two()
     await plan()

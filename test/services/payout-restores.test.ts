@@ -169,7 +169,7 @@ describe('payouts, draws and deposits of a restored ledger', () => {
     expect(await chain.usdcBalance(buyer.purse.address)).toBe(17_000_000n)
   })
 
-  it('pay nobody twice: the lost payouts are booked before payouts are possible', async () => {
+  it('pay no seller twice: the lost payouts are booked before payouts are possible', async () => {
     const [paid, other] = [await world.seller(PAID), await world.seller(0)]
     await untilBeat()
     const restore = await world.gate.backUpLedger()

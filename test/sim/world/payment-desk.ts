@@ -37,7 +37,7 @@ export function createSimDesk({ scheduler, random, workers, unknownWallets }: Pa
       scheduler.after(0.3 + random.fraction(), () => {
         const [first, second = first] = living()
         if (first === undefined || second === undefined) {
-          answer(() => reject(new Error('nobody is at the desk')))
+          answer(() => reject(new Error('the desk is away')))
           return
         }
         run(random.chance(0.5) ? first : second).then(

@@ -29,8 +29,8 @@ import { eventText } from './usage-events.ts'
 
 /**
  * Sales, payouts, deposits and draws on a real database and a chain while the ledger is restored from backups. A seed
- * decides the operations. The promises: nobody is paid twice, each departure has a row, each deposit is credited once,
- * each sale in the journals is booked once, and payouts are possible again in the end.
+ * decides the operations. The promises: no seller is paid twice, each departure has a row, each deposit is credited
+ * once, each sale in the journals is booked once, and payouts are possible again in the end.
  */
 
 const WAIT_MS = 60_000

@@ -196,7 +196,7 @@ describe('an endpoint that fails', () => {
 })
 
 describe('a chain without a new block', () => {
-  it('is asked for its newest block alone, and read again once the books go back', async () => {
+  it('is asked for its newest block alone, and read again once the cursor goes back', async () => {
     await turns(2)
     const asked = relay.calls()
     await turns(3)

@@ -299,7 +299,7 @@ describe('a claim', () => {
   })
 })
 
-/** Makes a payment look untouched for a while. */
+/** Makes the last change of a payment an hour old. */
 async function age(rid: string): Promise<void> {
   await sql`update chain_payment set changed_at = now() - interval '1 hour' where rid = ${rid}`.execute(world.db)
 }

@@ -246,7 +246,7 @@ describe('nonces and gas', () => {
     await endsPaid(sellers)
   })
 
-  it('work beside a transaction that another program of the key sent, and every seller is paid', async () => {
+  it('work beside a transaction that another program sent with the same key, and every seller is paid', async () => {
     const sellers = await two()
     await plan()
     await sql`update chain_sender set next_nonce = next_nonce - 1 where address = ${world.treasury.toLowerCase()}`.execute(

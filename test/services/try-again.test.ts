@@ -37,7 +37,7 @@ describe('retried work', () => {
     await expect(tryAgain(slowWork(5))).rejects.toMatchObject({ code: '57014' })
   })
 
-  it('retries only when the market answered to come back later', async () => {
+  it('retries only when the market is unavailable for the moment', async () => {
     const tried: string[] = []
     const fail = (code: 'service_unavailable' | 'conflict') => async () => {
       tried.push(code)

@@ -23,7 +23,7 @@ export type ChainHost = {
   isShort(name: string): boolean
   /** Payments without a valid signature of their wallet that reached the facilitator. */
   readonly forgeries: Set<string>
-  /** Wallets that the chain could not be asked about: contract or not. */
+  /** Wallets for which the chain could not answer whether they are contracts. */
   readonly unknownWallets: Set<string>
   /** Ends all faults of endpoint and chain. */
   heal(): void

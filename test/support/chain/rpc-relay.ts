@@ -135,7 +135,7 @@ async function treat(state: State, call: Call): Promise<Reply> {
   const fault = faultOf(state, call)
   const ask = async (): Promise<Reply> => ({ text: await forward(state.target, call) })
   const say = (content: object): Reply => ({ text: JSON.stringify({ jsonrpc: '2.0', id: call.id, ...content }) })
-  const refusal = ({ code = -32_000, message = 'the chain is tired' }: RpcError) => say({ error: { code, message } })
+  const refusal = ({ code = -32_000, message = 'the chain refuses' }: RpcError) => say({ error: { code, message } })
   switch (fault?.kind) {
     case undefined:
       return ask()

@@ -14,7 +14,9 @@ export type IdempotencyRequest = IdempotencyPlace & {
   readonly expiresAt: number
 }
 
-/** The result of a claim: the key is ours, another run uses it, it has an answer, or it belongs to another request. */
+/**
+ * The result of a claim: this run has the key, another run uses it, it has an answer, or it belongs to another request.
+ */
 export type IdempotencyClaim =
   | { readonly state: 'claimed'; readonly claimedAt: number }
   | { readonly state: 'running' }

@@ -94,7 +94,7 @@ const BYTES_A_CALL = 262_144
 
 /**
  * Settles the cost of a refusal before any provider was called: a part of the payer's rate, and of the refused work of
- * the network address of a caller without an account. A 503 costs nothing, because the fault is ours. A large body
+ * the network address of a caller without an account. A 503 costs nothing, because the market is at fault. A large body
  * costs by its bytes, because reading it is unpaid work. Returns the refusal to send, which is `rate_limited` for an
  * address that has used up its limit.
  */

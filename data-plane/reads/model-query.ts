@@ -24,7 +24,10 @@ export type ModelChoiceQuery = {
   readonly offset: number
 }
 
-/** Filters of OpenRouter's lists that mean the same here, and ours. Each makes a test of its value, or throws. */
+/**
+ * Filters of OpenRouter's lists that mean the same here, and the market's own. Each makes a test of its value, or
+ * throws.
+ */
 const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> = {
   /** Our own filter: models that an offer can serve now, or that none can. */
   available(value, param) {

@@ -32,7 +32,7 @@ export type Artifacts = {
   open(id: ArtifactId): Promise<OpenArtifact | undefined>
   /** Removes a file. A missing file is no error. */
   remove(id: ArtifactId): Promise<void>
-  /** True when the two members of a link are ours and its time is not over. */
+  /** True when the two members of a link were signed by the market and its time is not over. */
   isSigned(id: ArtifactId, expires: string, signature: string): boolean
   /** Counts a download; the returned function ends it. Throws `overloaded`. */
   admitDownload(): () => void

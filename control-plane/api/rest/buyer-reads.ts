@@ -12,7 +12,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 
-/** OpenRouter's path for the same list. */
+/** The reads of a buyer's usage, caps, jobs and statements. */
 export const BUYER_READ_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/usage', tag: 'Usage', envelope, operation: listBuyerUsage }),
   restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', tag: 'Usage', envelope, operation: listUsageBuckets }),

@@ -144,7 +144,7 @@ const PutProviderInput = z.strictObject({
 
 /**
  * Adds or replaces a provider of the allow-list. A provider with active offers keeps its hosts, because their keys are
- * bound to them. An active offer that its endpoints no longer allow stays, and no call is sent to it.
+ * bound to them. An active offer whose endpoint the provider no longer runs stays, and gets no calls.
  */
 export const putProvider = defineOperation({
   name: 'provider.put',

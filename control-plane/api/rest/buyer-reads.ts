@@ -25,7 +25,7 @@ export const BUYER_READ_ROWS: readonly RestRow[] = [
     operation: exportBuyerUsage,
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
   }),
-  // OpenRouter's path for the same answer.
+  // OpenRouter's path for the sums of each day.
   restRow({ method: 'GET', path: '/v1/activity', tag: 'Usage', envelope, operation: listActivity }),
   restRow({ method: 'GET', path: '/v1/buyer/caps', tag: 'Usage', envelope, operation: listCaps }),
   restRow({ method: 'GET', path: '/v1/buyer/jobs', tag: 'Usage', envelope, operation: listOwnJobs }),

@@ -142,7 +142,7 @@ describe('the chain of a development network', () => {
     expect(await fresh.usdc()).toBe(FIRST_USDC)
   })
 
-  it('is never touched when an external chain is used', async () => {
+  it('does not start when an external chain is set, which gets no request', async () => {
     const given = await startTestChain()
     const relay = await rpcRelay(given.rpcUrl)
     try {

@@ -29,7 +29,7 @@ type Ask = z.output<typeof ClaimAskSchema>
 
 /**
  * Verifies a payment and claims it for one call. The claim is a row that is unique by the authorization, so a payment
- * never pays for two calls, on whichever nodes they arrive. A claim moves no money.
+ * never pays for two calls, on any nodes. A claim moves no money.
  */
 export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnswer> {
   const read = readSignedPayment(ask.payload, ask.requirement)

@@ -69,7 +69,7 @@ const NOTHING = { treasury: null, block: null, until: null, open: [] }
 
 /**
  * The event that ends the hold; undefined when it may end now. Money may have left from each treasury that was in use
- * in the lost time, whichever the settings name now. Throws while the chain does not answer, or is another chain.
+ * in the lost time, whatever the settings name now. Throws while the chain does not answer, or is another chain.
  */
 export async function findReason(ctx: FindCtx, { heldAt, joinedAt }: Held): Promise<HoldReason | undefined> {
   const { db, moves } = ctx

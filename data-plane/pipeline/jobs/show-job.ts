@@ -93,7 +93,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   // A caller without access gets the same answer for a job that exists and for one that does not.
   const asker = await readAsker(route, head)
   const storedJob = rid === undefined ? undefined : await plane.jobs.find(rid)
-  // A job has one kind, whichever path is used.
+  // A job has one kind, on every path.
   if (rid === undefined || storedJob?.job.wire !== route.wire.name || isHidden(storedJob))
     throw new AppError('job_not_found')
   checkOwner(plane, asker, { rid, job: storedJob.job })

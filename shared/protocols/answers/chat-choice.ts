@@ -9,7 +9,7 @@ import { tellApart, textIn } from './told-apart.ts'
  * their own, and clients accept that. No client can use a known member with a value of another type.
  */
 
-export const NOT_THE_ASSISTANT = malformed('the role of another than the assistant')
+export const NOT_THE_ASSISTANT = malformed('a role other than assistant')
 const TEXTS = ['reasoning', 'reasoning_content', 'refusal'] as const
 const LISTS = ['reasoning_details', 'annotations', 'images'] as const
 

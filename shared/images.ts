@@ -132,7 +132,7 @@ export function mostImageTokens(table: ImageTokens | null, shape: ShownShape): n
   return Math.max(1, ...counts) + partialCount
 }
 
-/** The tokens of so many partial images. */
+/** The tokens of this many partial images. */
 export function partialTokens(table: ImageTokens | null, partials: number): number {
   return partials * (table?.partial ?? UNKNOWN_PARTIAL_TOKENS)
 }

@@ -21,7 +21,7 @@ export const SEGMENT_HEAD_BYTES = 16
 export const RECORD_HEAD_BYTES = 17
 /** A longer payload is damage, whatever the checksum says. */
 export const MAX_PAYLOAD_BYTES = 4_194_304
-/** A text of so many UTF-16 units stays within that bound as UTF-8. */
+/** A text of this many UTF-16 units stays within that bound as UTF-8. */
 export const MAX_PAYLOAD_CHARS = MAX_PAYLOAD_BYTES / 4
 
 const TYPE_CODES = { P: 0x50, C: 0x43, K: 0x4b } as const

@@ -100,7 +100,9 @@ function claimedBy(answer: ClaimAnswer, checkedPayment: CheckedPayment): Claimed
   }
 }
 
-/** The refusal of a used payment. Whoever can prove to be its payer may have the answer again, once it is paid. */
+/**
+ * The refusal of a used payment. A client that proves to be the payer may get the answer again, once the call is paid.
+ */
 function usedBefore(answer: ClaimAnswer & { state: 'used' }, payment: CheckedPayment): PaymentUsed {
   const { rid, standing, transaction, amountMicro, bodyDigest } = answer
   const { proof, telling, wallet, challengeId } = payment

@@ -22,7 +22,7 @@ const LOOK_MS = 50
 const MAX_BATCHES_UNDER_WAY = 16
 /** Milliseconds of pause after the server refused a whole batch, because it was full, loading or short of disk. */
 const REFUSED_PAUSE_MS = 100
-/** An operation leaves memory after so many errors of its own. Its capture stays in the journal. */
+/** An operation leaves memory after this many errors of its own. Its capture stays in the journal. */
 const MAX_TRIES = 20
 const RETRY_MS = 1 * SECOND
 

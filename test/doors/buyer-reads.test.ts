@@ -19,7 +19,7 @@ let eve: Person
 
 type Spent = EventWish & { readonly ago?: number; readonly facts?: Record<string, unknown> }
 
-/** Books calls that were admitted so many milliseconds ago. Returns their request ids in that order. */
+/** Books calls that were admitted this many milliseconds ago. Returns their request ids in that order. */
 async function book(person: Person, calls: readonly Spent[]): Promise<string[]> {
   const rids: string[] = []
   const events = calls.map(({ ago = 0, facts = {}, ...wish }) => {

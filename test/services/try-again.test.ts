@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.drop())
 
-/** Work that a slow server cancels so many times. Returns the number of its tries. */
+/** Work that a slow server cancels this many times. Returns the number of its tries. */
 function slowWork(cancelled: number) {
   let tries = 0
   return () =>

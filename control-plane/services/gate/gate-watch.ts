@@ -160,7 +160,7 @@ const REQUEST_WAIT_MS = 1 * SECOND
 
 /** A call waits two seconds for its account, so the first tries follow each other fast. */
 const FIRST_SEED_PAUSE_MS = 10
-/** After so many attempts the calls that wait for the account have ended. Later calls ask again. */
+/** After this many attempts the calls that wait for the account have ended. Later calls ask again. */
 const MAX_SEED_TRIES = 10
 
 /**

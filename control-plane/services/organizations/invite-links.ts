@@ -15,7 +15,7 @@ import { RecordId, tooMany } from './organizations.ts'
 
 /** 256 random bits, in base64url. */
 const SECRET_BYTES = 32
-/** The days of a link: its default, and its most. */
+/** The days for which a link works: the default and the maximum. */
 const DAYS = { standard: 7, most: 30 } as const
 /** Most members who join by one link. */
 const MAX_USES = 100
@@ -57,7 +57,7 @@ export type InviteLinkList = z.infer<typeof InviteLinkListSchema>
 
 type LinkCtx = Pick<Ctx, 'clock'>
 
-/** The links of an organisation, or with a hash, that work now. */
+/** The working links of an organisation, or the working link with a hash. */
 export function listWorking(
   { clock }: LinkCtx,
   db: Parameters<typeof listOpenInviteLinks>[0],

@@ -4,7 +4,7 @@ import type { AttemptJob } from '#data-plane/pipeline/stages.ts'
 /** After its first minute, a stream is given up when its pieces take more milliseconds than this on average. */
 const SLOWEST_PIECE_MS = 10_000
 const SLOW_AFTER_MS = 60_000
-/** A stream may exceed the output limit of its request by this factor and so many pieces. */
+/** A stream may exceed the output limit of its request by this factor and this many pieces. */
 const OVERRUN = 1.1
 export const OVERRUN_PIECES = 64
 /**

@@ -31,7 +31,7 @@ export type JobPlane = {
   readonly limits: JobLimits
   /** The origin at which buyers look up their jobs. */
   readonly apiBaseUrl: string
-  /** Makes the token of a job. Whoever has it may look up the job. */
+  /** Makes the token of a job. Its holder may look up the job. */
   tokenOf(id: JobId): string
 }
 

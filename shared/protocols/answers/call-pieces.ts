@@ -70,7 +70,7 @@ const NOTHING: readonly CallPiece[] = []
 
 /**
  * Assembles the calls of one answer. The id identifies a call: a new id is a new call, even under another call's index.
- * The index decides without an id, and the place in the delta without either.
+ * Without an id the index decides; without both, the place in the delta.
  */
 export function assembleCalls(): CallAssembly {
   const state: State = {

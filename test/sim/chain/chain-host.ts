@@ -10,10 +10,10 @@ export type EndpointFault = (typeof ENDPOINT_FAULTS)[number]
 /** The endpoint of the chain. All processes and wallets use it. */
 export type ChainHost = {
   readonly chain: SimChain
-  /** Begins a fault for so many milliseconds. */
+  /** Begins a fault for this many milliseconds. */
   fault(what: EndpointFault, ms: number): void
   /**
-   * For so many milliseconds, the facilitator takes less than the requested amount wherever the payer's signature
+   * For this many milliseconds, the facilitator takes less than the requested amount wherever the payer's signature
    * allows it.
    */
   takeLess(ms: number): void

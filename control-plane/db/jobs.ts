@@ -272,7 +272,7 @@ export async function listJobs(
 const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
 export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
 
-/** Jobs whose end no webhook has announced, the longest ended first, without the first `offset`. */
+/** Jobs whose end no webhook has announced, the longest ended first, without the first `skipped`. */
 export async function listUntoldJobs(db: Database, limit: number, skipped: number): Promise<UntoldJob[]> {
   const rows = await readRows(
     db,

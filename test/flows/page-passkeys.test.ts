@@ -154,7 +154,7 @@ describe('a new user with a passkey', () => {
 })
 
 describe('an invite link', () => {
-  it('leads a stranger through a new passkey account into the organisation, and its secret to no server', async () => {
+  it('leads a stranger through a new passkey account into the organisation, and sends no server the secret', async () => {
     const owner = await openOwner(browser, site)
     const { organization } = owner
     await owner.page.goto(`${site}/buyer/organizations?organization=${organization}`)

@@ -113,7 +113,7 @@ function tooMany(): AppError {
 export const readEmailLink = defineOperation({
   name: 'email-link.read',
   summary: 'Read a link that was sent by e-mail',
-  about: 'Names the address of the link, and says whether this browser asked for the link. Uses nothing up.',
+  about: 'Names the address of the link, and says whether this browser asked for the link. The link stays unused.',
   access: 'public',
   input: z.strictObject({ browser: Browser, code: LinkCode }),
   limit: 'write',

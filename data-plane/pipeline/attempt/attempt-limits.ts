@@ -26,7 +26,7 @@ type Progress = {
   readonly firstContentAt: number | undefined
 }
 
-/** The output limit of the present exchange, for all its choices. Every exchange has as many. */
+/** The output limit of the present exchange, for all its choices. All exchanges have the same number of choices. */
 function limitOf({ plan, turn, request: { following } }: Progress['job']): number {
   const { choices } = turn.call.quote.bound
   return plan.maxOutputTokens * (following === undefined ? choices : choices / (1 + following.length))

@@ -27,5 +27,5 @@ export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: u
 /** The result for a job without a key. */
 export const KEYLESS: JobAnswer = { kind: 'unknown', isKeyless: true }
 
-/** Polls the provider once about a job. No behaviour of the provider makes it throw. */
+/** Polls the provider once about a job. Never rejects, whatever the provider answers. */
 export type JobProbe = (job: ProbedJob) => Promise<JobAnswer>

@@ -62,7 +62,7 @@ async function unpackedBrowser(): Promise<Unpacked> {
       renameSync(draft, folder)
     } catch (error) {
       rmSync(draft, { recursive: true, force: true })
-      // Another process may have unpacked the same file first.
+      // A second process may have unpacked the same file first.
       if (!existsSync(folder)) throw error
     }
   }

@@ -6,7 +6,7 @@ import { Secret } from '#shared/secret.ts'
 export const SESSION_MS = 7 * DAY
 export const SESSION_IDLE_MS = DAY
 
-/** The life of a sign-in link: its default, and its most. */
+/** The life of a sign-in link: the default and the maximum. */
 export const CODE_SECONDS = { standard: (10 * MINUTE) / SECOND, most: DAY / SECOND } as const
 
 const TOKEN_BYTES = 32

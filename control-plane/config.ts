@@ -48,9 +48,12 @@ export type ControlConfig = {
   readonly chainRpcUrl: Secret | undefined
   /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
   readonly payments: PaymentConfig | undefined
-  /** The treasury's account for transfers out. Undefined without a signer: then nobody is paid out. */
+  /** The treasury's account for transfers out. Undefined without a signer: then no seller is paid out. */
   readonly treasury: TreasuryConfig | undefined
-  /** The reader of the treasury's transfers. Undefined without a treasury or without a chain: then nobody deposits. */
+  /**
+   * The reader of the treasury's transfers. Undefined without a treasury or without a chain: then no deposit is
+   * credited.
+   */
   readonly moves: MoveConfig | undefined
   readonly payouts: PayoutSettings
   readonly allowances: AllowanceSettings
@@ -64,7 +67,7 @@ export type ControlConfig = {
   readonly money: MoneyTimes
   /** Folder with the journals of data planes that this process can read, for the checker; undefined without one. */
   readonly journalDir: string | undefined
-  /** The wallet whose account everybody may try in a development market. Undefined in every other market. */
+  /** The wallet whose account every visitor may try in a development market. Undefined in every other market. */
   readonly sampleBuyer: string | undefined
   /** The address that reports of problems go to. Undefined without one: the page then offers no report. */
   readonly supportEmail: string | undefined
@@ -293,7 +296,7 @@ function mailOf({ SMTP_URL: url, MAIL_FROM: from }: z.output<typeof Variables>):
   return { url, from }
 }
 
-/** Throws an Error for a reachable market that would let everybody in. */
+/** Throws an Error for a reachable market that would let every caller in. */
 function sampleBuyerOf(variables: z.output<typeof Variables>): string | undefined {
   const { SAMPLE_BUYER: wallet, NODE_ENV, HOST, BASE_URL, API_BASE_URL } = variables
   if (wallet === undefined) return undefined

@@ -67,7 +67,7 @@ import type { WorkerPlane } from './workers/worker.ts'
 const REDIS_COMMAND_TIMEOUT_MS = 2 * SECOND
 const REDIS_RETRY_MS = 200
 const READY_POLL_MS = 10
-/** A database without an answer for so long is not ready. */
+/** A database without an answer for this long is not ready. */
 const READY_LIMIT_MS = 2 * SECOND
 
 /** Default limits against abuse, the same for seller and buyer accounts. */

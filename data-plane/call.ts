@@ -48,7 +48,7 @@ export type RawRequest = RequestHead & {
   readonly stream?: Readable
   /** SHA-256 in hex of the part of the stream that has arrived. Set when a wallet pays. */
   contentDigest?(): string
-  /** The value of a large JSON body, which was parsed in steps so that it delays nobody. */
+  /** The value of a large JSON body, which was parsed in steps so that it delays no other call. */
   readonly json?: JsonBody
 }
 
@@ -75,7 +75,7 @@ export type JsonBody = InlinedSource & {
   readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
-  /** The prefix of texts that stand for integers past 2^53 in the body. Absent without any. */
+  /** The prefix of texts that replace integers past 2^53 in the body. Absent without such integers. */
   readonly integerMark?: string | undefined
 }
 

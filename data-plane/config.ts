@@ -52,11 +52,12 @@ export type DataConfig = {
   }
   /** Path of the copy of the snapshot on disk. Without it there is no copy. */
   readonly snapshotFile: string | undefined
-  /** Name of this process, unique among all. It has one journal and one seat in the gate's recovery. */
+  /** Name of this process, unique among all. It names the journal of the process and its membership in the gate. */
   readonly nodeId: string
   readonly allowsLoopbackUpstreams: boolean
   /**
-   * Milliseconds that running answers may take after SIGTERM, and the pause before them in which load balancers notice.
+   * Milliseconds that running answers may take after SIGTERM, and the pause before that in which load balancers notice
+   * the end.
    */
   readonly drainMs: number
   readonly drainPauseMs: number

@@ -74,7 +74,7 @@ export type RailRecord = Readonly<Record<string, unknown>>
 export type RepeatProof = {
   /** SHA-256 in hex. A claim is stored with it, and a repeat has the same one. */
   readonly digest: string
-  /** Milliseconds for which the answer is kept; 0 when nobody can present these facts again. */
+  /** Milliseconds for which the answer is kept; 0 when no client can present these facts again. */
   readonly keptMs: number
 }
 

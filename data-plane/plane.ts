@@ -177,7 +177,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const counts = { open, drains, ready, admission, answers, refusedWork, copies: files.figures, untrustedProxies }
   metrics.mount(figureSources(stores, counts))
   const more = watchers.more({ watched: stores.pending.watched, credit })
-  // Ways of one rail settle alike, so any of them stands for its name.
+  // All ways of one rail settle in the same manner, so the map may have any of them.
   const everyRail = [...Object.values(rails).flat(), defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {

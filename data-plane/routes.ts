@@ -352,7 +352,7 @@ const FREE_ROWS: readonly Row[] = [
   { ...BOTH, ...GET, path: '/metrics', serves: { kind: 'metrics' } },
 ]
 
-/** A call that anybody may buy. A stranger gets the ways to pay. */
+/** A call that every caller may buy. A stranger gets the ways to pay. */
 function sell(wire: AnyWire, rails: readonly AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'challenge', failover: 'until-content' }
 }

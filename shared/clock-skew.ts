@@ -9,7 +9,7 @@ const MAX_ROUND_TRIP_MS = 500
 /** Beyond this difference a warning is logged, once a minute. */
 const SKEW_WARN_MS = 500
 const WARN_EVERY_MS = MINUTE
-/** Beyond this difference the clock is not trusted: nobody signs in and no plane starts. */
+/** Beyond this difference the clock is not trusted: no user signs in and no plane starts. */
 const SKEW_REFUSE_MS = 30 * SECOND
 const RETRY_SECONDS = 10
 

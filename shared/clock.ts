@@ -13,13 +13,13 @@ export type Cancel = () => void
 
 /** Runs functions later. A timer keeps no process alive, except a sleep that is awaited. */
 export type Timers = {
-  /** Runs once after so many milliseconds. */
+  /** Runs once after this many milliseconds. */
   after(ms: number, run: () => void): Cancel
-  /** Runs every so many milliseconds until it is cancelled. */
+  /** Runs at an interval in milliseconds until it is cancelled. */
   every(ms: number, run: () => void): Cancel
   /** Runs at the end of this turn of the event loop, so that the work of one turn can be collected. */
   soon(run: () => void): void
-  /** Resolves after so many milliseconds, or as soon as the signal aborts. */
+  /** Resolves after this many milliseconds, or as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 

@@ -1,13 +1,13 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Longest text that is compared, and most names. A longer text is no slip of the hand. */
+/** Longest text that is compared, and most names. A longer text is no typing mistake. */
 const MAX_CHARACTERS = 80
 const MAX_NAMES = 2_000
-/** Share of the letters that a slip changes at most, and the changes that a short name may have. */
+/** The largest share of letters that a typing mistake changes, and the changes that a short name may have. */
 const MAX_SHARE = 0.34
 const MIN_CHANGES = 2
 
-/** The name that somebody most likely meant. Undefined when none is near. */
+/** The name that was most likely meant. Undefined when none is near. */
 export function closestName(text: string, names: Iterable<string>): string | undefined {
   if (text === '' || text.length > MAX_CHARACTERS) return undefined
   const wanted = bare(text)

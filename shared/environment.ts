@@ -40,7 +40,7 @@ export function secretOf(name: string) {
 const crashAt = optionalText.transform((text, context) => {
   if (text === undefined) return undefined
   const at = parseCrashAt(text)
-  if (at === undefined) context.addIssue({ code: 'custom', message: 'CRASH_AT must be a known place, # and a passage' })
+  if (at === undefined) context.addIssue({ code: 'custom', message: 'CRASH_AT must be a known place, # and a number' })
   return at
 })
 

@@ -45,7 +45,7 @@ export function asWritten(value: Readonly<Record<string, unknown>>): Record<stri
 
 /**
  * The top-level fields of a REST body in camelCase. Throws `invalid_request` for a name that is not in snake_case,
- * because no field of ours has one.
+ * because every field of the API is in snake_case.
  */
 export function toCamelFields(body: unknown): unknown {
   if (!isPlainObject(body)) return body

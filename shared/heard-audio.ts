@@ -23,7 +23,7 @@ const MOST_TOKENS_A_SECOND = 25
 const USUAL_TOKENS_A_SECOND = 10
 /** Most tokens for the frame around a prompt. */
 const FRAME_TOKENS = 64
-/** Pieces of audio are no shorter on average. A prompt is read again with each. */
+/** The least average length of a piece of audio. The prompt is read again with each piece. */
 const LEAST_PIECE_MS = 10_000
 
 /** True for a transcript that is priced by tokens of text and of sound, and not by time. */

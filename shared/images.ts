@@ -97,7 +97,7 @@ export function pixelsOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolu
 const Tokens = z.record(z.string().max(16), z.number().int().positive().max(1_000_000))
 
 /**
- * Tokens of an image that a model makes: by quality, then by size (`1024x1024`). `*` stands for any. `partial` counts
+ * Tokens of an image that a model makes: by quality, then by size (`1024x1024`). `*` means any size. `partial` counts
  * for each partial image that a stream shows before it. A catalogue names the source of the figures and its date.
  */
 export const ImageTokensSchema = z.object({
@@ -132,7 +132,7 @@ export function mostImageTokens(table: ImageTokens | null, shape: ShownShape): n
   return Math.max(1, ...counts) + partialCount
 }
 
-/** The tokens of so many partial images. */
+/** The tokens of this many partial images. */
 export function partialTokens(table: ImageTokens | null, partials: number): number {
   return partials * (table?.partial ?? UNKNOWN_PARTIAL_TOKENS)
 }

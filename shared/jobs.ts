@@ -11,7 +11,7 @@ export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelle
 export type JobState = (typeof JOB_STATES)[number]
 
 /**
- * The access to a provider's file: for anybody for days (`lasting`), for anybody for a while (`brief`), or only for the
+ * The access to a provider's file: open to everyone for days (`lasting`) or for a while (`brief`), or only for the
  * holder of the provider's key (`keyed`).
  */
 export const ARTIFACT_ACCESS = ['lasting', 'brief', 'keyed'] as const

@@ -12,7 +12,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 /**
  * Writes JSON lines under a name. Of an error it writes the name, code and first line, the same of its cause, and the
  * stack of a foreign error, unless a busy or absent server explains it. Text that looks like a secret is hidden. No
- * other field of an error is read, because clients attach headers and bodies to theirs.
+ * other field of an error is read, because clients of HTTP attach headers and bodies to their errors.
  */
 export function createLogger(name: string, level: LogLevel, stream?: DestinationStream): Logger {
   const options = { name, level, serializers: { err: describeError, error: describeError } }

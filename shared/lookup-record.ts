@@ -41,7 +41,7 @@ function paidStatus(rail: string, postedAt: number | null): Standing['settlement
   return postedAt !== null && settlementTypeOf(rail) !== 'credit' ? 'settled' : 'accrued'
 }
 
-/** The state of a running job: its quote is in escrow and belongs to nobody yet. */
+/** The state of a running job: its quote is in escrow until the end of the job. */
 export const RUNNING_JOB: Standing = {
   settlement_status: 'accrued',
   settlement_error: null,

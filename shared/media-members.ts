@@ -6,7 +6,7 @@ export type MediaKind = 'video' | 'music' | 'image' | 'speech' | 'transcription'
  * that supports it, or is named as left out. The tables of `members` have the costly ones.
  */
 export type MemberTable = {
-  /** Parsed members, each with all names that clients use for it, ours first. */
+  /** Parsed members, each with all names that clients use for it, the market's own first. */
   readonly read: Readonly<Record<string, readonly string[]>>
   /**
    * Members that would change the output or its price and that no provider receives, with the reason or the way out.

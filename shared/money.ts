@@ -156,7 +156,7 @@ export function parseUnitPrice(dollars: string): PicoUsd {
   return picoUsd(parseDecimal(dollars, 12))
 }
 
-/** The price of so many units as a plain decimal string of US dollars, without an exponent or trailing zeros. */
+/** The price of this many units as a plain decimal string of US dollars, without an exponent or trailing zeros. */
 export function formatUnitPrice(price: PicoUsd, units = 1n): string {
   const digits = (price * units).toString().padStart(13, '0')
   const fraction = digits.slice(-12).replace(/0+$/, '')

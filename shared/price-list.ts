@@ -45,7 +45,7 @@ export const UtcDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 export const PriceConditionsSchema = z
   .strictObject({
     /**
-     * The whole prompt has so many tokens or more, including those read from caches and written to them. A provider
+     * The whole prompt has this many tokens or more, including those read from caches and written to them. A provider
      * that charges more above a number of tokens is written with the next number.
      */
     minPromptTokens: z.int().min(1).max(MAX_PROMPT_TOKENS).optional(),
@@ -225,7 +225,7 @@ function isReached(when: PriceConditions, most: PriceFacts): boolean {
 
 /**
  * The highest price of each class that can apply to a call: an upper bound of {@link unitPricesFor} for every prompt of
- * at most so many tokens, in the requested tier and region and in the standard ones. Holds are computed from these
+ * at most this many tokens, in the requested tier and region and in the standard ones. Holds are computed from these
  * prices.
  */
 export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: PriceFacts): UnitPrices {

@@ -5,7 +5,7 @@ import type { UnitPrices } from './pricing.ts'
 import { dearestInput, dearestOutput } from './pricing.ts'
 import type { Usage, UsageClass } from './usage.ts'
 
-/** A displayed price unit: so many units of a usage class. */
+/** A displayed price unit: this many units of a usage class. */
 type PriceUnit = {
   readonly usageClass: UsageClass
   readonly units: bigint

@@ -1,8 +1,8 @@
 /** Places that many callers take, each at most its share. */
 export type Shares = {
   /**
-   * Takes a place for a name that may have so many. Returns the function that gives it back, once, or the exceeded
-   * limit: the places of the `name`, or those of `all`.
+   * Takes a place for a name, which may have at most `most` places. Returns the function that gives the place back,
+   * once. If no place is free, returns the limit that refused: that of the `name`, or that of `all`.
    */
   take(name: string, most: number): (() => void) | 'name' | 'all'
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Environment } from './environment.ts'
 
-/** A setting of a process as operators see it. The value of a secret is never in it, nor its length. */
+/** A setting of a process as operators see it. A shown setting never has the value or the length of a secret. */
 export const ShownSettingSchema = z.object({
   name: z.string(),
   /** Null for a secret, and where nothing is set and there is no default. */

@@ -18,7 +18,7 @@ const LEAST_TOKENS_A_SECOND = 20
 /** Seconds of a character: twice those of Chinese, and those of English. */
 const MOST_SECONDS_A_CHARACTER = 0.5
 const USUAL_SECONDS_A_CHARACTER = 0.06
-/** Even a single letter may be held for so many seconds. */
+/** Even a single letter may be held for this many seconds. */
 const LEAST_SECONDS = 10
 
 /** True for speech that is priced by tokens of text and of sound, and not by the character. */
@@ -26,7 +26,7 @@ export function isSpokenByTokens({ characters, audioOutput }: UnitPrices): boole
   return characters === undefined && audioOutput !== undefined
 }
 
-/** The most tokens of sound for a text, from a voice with at most so many. */
+/** The most tokens of sound for a text, at most `most`, the limit of the voice. */
 export function mostSpokenTokens({ characters, isInstructed, speed }: SpokenText, most: number): number {
   if (isInstructed) return most
   const seconds = Math.max(LEAST_SECONDS, characters * MOST_SECONDS_A_CHARACTER) / Math.min(1, speed)

@@ -46,7 +46,7 @@ export function createSubscriptions(connection: Connection, log: Log): Subscript
     } catch (cause) {
       // A connection that broke is made again anyway.
       if (connection.status === 'ready') {
-        log.warn({ cause: describeCause(cause) }, 'announcements are not heard: changes are seen late')
+        log.warn({ cause: describeCause(cause) }, 'announcements do not arrive: changes are noticed late')
         retry ??= setTimeout(startAnew, RETRY_MS).unref()
       }
       return

@@ -4,7 +4,7 @@
  * A plain Map becomes slow in this place. V8 gives it a new table when the old one is full of removed entries, and an
  * old map gets each table in old space. The abandoned tables are garbage that only a full collection frees. Until then
  * they keep all that they ever held, so a call's whole state is moved to old space with them. Measured with 128 entries
- * of 19 KB: ten times the time a call. This map starts a fresh one before that, which V8 places with the young.
+ * of 19 KB: ten times the time a call. This map starts a fresh one before that, which V8 places with young objects.
  */
 export type TurnoverMap<Key, Value> = {
   get(key: Key): Value | undefined

@@ -7,7 +7,8 @@ import { isDialable } from './outbound-guard.ts'
 const MAX_ADDRESSES = 100
 
 /**
- * A request with the hop that it came through. `ips` begins with that hop, followed by the ones it was trusted to name.
+ * A request with the hop that it came through. `ips` begins with that hop. The addresses that trusted proxies report
+ * follow.
  */
 export type PassedRequest = {
   readonly headers: IncomingHttpHeaders

@@ -12,7 +12,7 @@ type Connection = {
 }
 
 /**
- * Reconnects when the server is silent for so many milliseconds, even while the connection is opening. A PING is sent
+ * Reconnects when the server is silent for this many milliseconds, even while the connection is opening. A PING is sent
  * after all earlier commands, and its answer ends the wait. Silence is counted in checks, so that a process that stood
  * still does not take its own silence for the server's. The returned function ends the watch.
  */

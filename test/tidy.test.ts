@@ -29,7 +29,7 @@ const FIRST_NAMED_COMMIT = 'aaefe918'
 
 /** The only state of modules, each with its reason. */
 const MODULE_STATE: Readonly<Record<string, string>> = {
-  'shared/crash-point.ts: armed': 'The whole process dies at the place, whichever of its parts comes by.',
+  'shared/crash-point.ts: armed': 'Every part of the process shares the place of the crash.',
   'data-plane/rails/request-digest.ts: digests': 'A hash of a request, which ends with the request.',
 }
 
@@ -216,8 +216,8 @@ describe('the source tree', () => {
     expect(long).toEqual([])
   })
 
-  it('spreads no literal whose members could stand there themselves', () => {
-    // An ellipsis stands for the dots, or this file would break the rule itself.
+  it('spreads no literal whose members could be written in its place', () => {
+    // An ellipsis replaces the dots, or this file would break the rule itself.
     const planted = [
       'const row = { id, …{ a, b } }',
       '[\n  …[1, 2],\n]',

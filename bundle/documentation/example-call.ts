@@ -5,7 +5,7 @@ export type ExampleCall = {
   readonly method: string
   /** The path with its variables filled in, and the query. */
   readonly target: string
-  /** The security scheme of the caller. Undefined when anybody may call. */
+  /** The security scheme of the caller. Undefined for a public operation. */
   readonly caller: string | undefined
   readonly needsIdempotencyKey: boolean
   /** A JSON body, no body, or a form. */
@@ -99,7 +99,7 @@ function pythonText([, before, variable]: readonly [string, string, string]): st
   return before === '' ? secret : `"${before}" + ${secret}`
 }
 
-/** Deeper values of a body stand on one line. */
+/** Deeper values of a body are on one line. */
 const INDENTED_DEPTH = 2
 
 function pythonLiteral(value: unknown, depth: number): string {

@@ -42,7 +42,7 @@ async function findActor(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
 /** The workspace that a session acts in for one request, in place of its wallet's own accounts. */
 const WORKSPACE_HEADER = 'x-mkt-workspace'
 
-/** Finds the actor for an operation that anybody may call. A caller with an invalid cookie counts as anonymous. */
+/** Finds the actor for a public operation. A caller with an invalid cookie counts as anonymous. */
 export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   try {
     return await actorOf(ctx, request)

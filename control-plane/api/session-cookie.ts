@@ -29,7 +29,7 @@ export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): stri
   return readCookie(request, sessionCookie(ctx))
 }
 
-/** The secret that tells this browser from others. A request without one gets a new secret. */
+/** The secret that identifies this browser. A request without one gets a new secret. */
 export function browserOf(ctx: CookieCtx, request: FastifyRequest, reply: FastifyReply): string {
   const cookie = browserCookie(ctx)
   const cookieText = readCookie(request, cookie)

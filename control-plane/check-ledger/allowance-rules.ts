@@ -26,7 +26,7 @@ export const ALLOWANCE_RULES: readonly PaymentRule[] = [
           as wrong from allowance_draw w left join deposit d on d.id = w.deposit
         where w.state = 'settled' and (d.id is null or d.amount <> w.amount or d.sender <> w.wallet
           or d.account <> w.account or d.method <> 'allowance' or d.tx_hash <> w.tx_hash or d.state <> 'credited')
-      union all select d.id || ' came by allowance, and nobody drew it' from deposit d
+      union all select d.id || ' came by allowance without a draw' from deposit d
         where d.method = 'allowance' and not exists (select 1 from allowance_draw w where w.deposit = d.id)
       union all select t.ref || ' went in ' || count(*) || ' transactions' from chain_transaction t
         where t.ref like 'draw %' and t.mined_at is not null and not t.is_reverted and t.dead_at is null group by t.ref having count(*) > 1

@@ -8,7 +8,7 @@ export type Finding = {
 
 const MOST_SHOWN = 3
 
-/** Makes a finding from its faults. Without faults it is `ok`, and `looked` tells the extent of the check. */
+/** Makes a finding from its faults. Without faults it is `ok`, with `looked` as the extent of the check. */
 export function findingOf(id: string, looked: string, wrong: readonly string[]): Finding {
   if (wrong.length === 0) return { id, state: 'ok', detail: looked }
   const shownLines = wrong.slice(0, MOST_SHOWN).join('; ')

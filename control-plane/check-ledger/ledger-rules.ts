@@ -164,14 +164,14 @@ const RULES: readonly PaymentRule[] = [
     wrong: `with taken as (
         select e.tx, e.amount, t.kind from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
         where e.account = 'acc_platform_shortfall')
-      select 'the shortfall stands at ' || a.balance || ', its entries come to ' || coalesce(sum(t.amount), 0) as wrong
+      select 'the shortfall is ' || a.balance || ', its entries come to ' || coalesce(sum(t.amount), 0) as wrong
         from account a left join taken t on true where a.kind = 'platform_shortfall'
         group by a.balance having a.balance <> coalesce(sum(t.amount), 0)
       union all select t.tx || ' left ' || -t.amount || ' to the shortfall and no fault is named' from taken t
         where t.kind in ('settle', 'escrow') and t.amount < 0
           and (select balance from account where kind = 'platform_shortfall') <> 0
           and not exists (select 1 from shortfall_note n where n.tx = t.tx)
-          -- What a payment by wallet left to the platform is looked at with the payment (I17).
+          -- I17 checks the amounts that payments by wallet left to the platform.
           and not exists (select 1 from chain_payment p where p.rid = t.tx)`,
   },
 ]

@@ -77,7 +77,7 @@ export const PAYMENT_RULES: readonly PaymentRule[] = [
           || stood_in || ', and the payer got ' || credited as wrong
         from booked where booked_at is not null and (taken <> came or credited <> came + stood_in or is_misnamed
           or (state = 'written_off' and stood_in + by_charge <> missing))
-      union all select rid || ' (' || state || ') came, and the platform still stands in for ' || stood_in
+      union all select rid || ' (' || state || ') came, and the platform still covers ' || stood_in
         from booked where booked_at is not null and state <> 'written_off' and stood_in <> 0
           and stood_in + by_charge - back_by_end <> 0
       union all select rid || ' is in the ledger and not marked' from booked where booked_at is null and taken <> 0

@@ -17,7 +17,7 @@ export type CliConfig = {
   /** The file of a market that runs on this machine for development. */
   readonly sandboxFile: string
   readonly allowsColor: boolean
-  /** The width of a line in cells, for when the terminal does not tell. */
+  /** The width of a line in cells, if the terminal does not report one. */
   readonly columns: number | undefined
 }
 

@@ -5,7 +5,7 @@ import { Secret } from '#shared/secret.ts'
 import type { Side } from './config.ts'
 import { CommandFailure, usageError } from './failure.ts'
 
-/** Permission bits of everybody but the owner. */
+/** Permission bits of all users but the owner. */
 const OTHERS = 0o077
 const MAX_BYTES = 100_000
 

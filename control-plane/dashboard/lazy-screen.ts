@@ -4,7 +4,7 @@ import { createElement } from 'react'
 const RELOADED = 'mkt_reloaded_at'
 const RELOAD_PAUSE_MS = 60_000
 const AGAIN_MS = 2_000
-/** Tries of one script while nobody answers, for about as long as somebody waits. */
+/** Tries of one script while the server does not answer, for about as long as a reader waits. */
 const MAX_TRIES = 150
 
 /** A screen whose script is asked for when it is opened. */
@@ -20,7 +20,10 @@ export function lazyScreen<Name extends string>(
   return Object.assign(() => (screen === undefined ? null : createElement(screen)), { preload })
 }
 
-/** Loads a script. The screen before stays while nobody answers: a reload would lose it to the browser's own error. */
+/**
+ * Loads a script. The screen before stays while the server does not answer: a reload would replace it with the
+ * browser's own error.
+ */
 async function loadPatiently<Module>(load: () => Promise<Module>): Promise<Module> {
   for (let tries = 1; ; tries++) {
     try {
@@ -36,7 +39,7 @@ async function loadPatiently<Module>(load: () => Promise<Module>): Promise<Modul
   }
 }
 
-/** Loads the page anew, and not again soon after. */
+/** Loads the page anew, unless it was loaded anew a moment ago. */
 function reloadOnce(): boolean {
   const last = Number(sessionStorage.getItem(RELOADED) ?? 0)
   if (Date.now() - last < RELOAD_PAUSE_MS) return false

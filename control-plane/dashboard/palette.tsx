@@ -134,10 +134,12 @@ function useActions(filmModel: string | undefined): readonly Command[] {
 const REQUEST_ID = /^(?:chatcmpl-|cmpl-|resp_|msg_|job_)?[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
 const TRANSACTION = /^0x[0-9a-f]{64}$/i
 const WALLET = /^0x[0-9a-f]{40}$/i
-/** Ids of accounts, keys, offers and the like: `acc_…`. A secret key is none: its address would show it. */
+/**
+ * Ids of accounts, keys, offers and the like: `acc_…`. A secret key is no id, because the address would show the key.
+ */
 const OTHER_ID = /^[a-z]{2,5}_[0-9a-z]{20,64}$/i
 
-/** The screens that a pasted id opens. Operators look for it among all customers. */
+/** The screens that a pasted id opens. For operators, also the search over all customers. */
 function idCommands(text: string, viewer: Viewer): readonly Command[] {
   const isRequest = REQUEST_ID.test(text)
   const isTransaction = TRANSACTION.test(text)
@@ -175,7 +177,7 @@ type Keys = {
   readonly onHelp: () => void
 }
 
-/** True while somebody types a text or looks at a dialog. */
+/** True while a field has the focus or a dialog is open. */
 function isBusy({ target }: Event): boolean {
   if (document.querySelector('dialog[open]') !== null) return true
   return target instanceof HTMLElement && target.closest('input, textarea, select') !== null

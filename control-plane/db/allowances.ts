@@ -110,7 +110,7 @@ export async function changeLine(trx: Trx, account: AccountId, change: LineChang
     .execute()
 }
 
-/** Records since when accounts owe, and clears the record of the others. */
+/** Records the time since which accounts owe, and clears that time for the other accounts. */
 export async function markOwing(db: Database, now: Date): Promise<void> {
   await sql`update allowance_line line set owed_since = case when found.owes then ${now}::timestamptz end
     from (select l.account, ${OWES} as owes from ${FROM}) found

@@ -128,7 +128,7 @@ function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFi
   return sql.join(conditions, sql` and `)
 }
 
-/** The orders of calls, and the column that each is by. */
+/** The orders of calls, each with its column. */
 export const USAGE_SORTS = ['time', 'cost', 'tokens', 'duration', 'ttft'] as const
 export type UsageSort = (typeof USAGE_SORTS)[number]
 /** The orders that sort calls by a value, which no index has. */
@@ -166,7 +166,7 @@ function direction(isReversed: boolean): RawBuilder<unknown> {
   return isReversed ? sql`asc` : sql`desc`
 }
 
-/** A call's place in an order by value, and the number of calls that the order is of. */
+/** A call's place in an order by value, and the number of sorted calls. */
 const PLACED_ROW = { rid: SETTLEMENT_TABLES.settlement.rid, worth: bigint(), matched: bigint() }
 export type PlacedCall = RowOf<typeof PLACED_ROW>
 
@@ -352,7 +352,7 @@ export async function sumUsageByTime(
 
 /**
  * Further rows for `calls` that move each failed call from no provider to the provider of its last attempt. Sums of
- * days do not hold attempts, and failed calls cost nothing and use nothing, so that their number is all that moves.
+ * days do not hold attempts, and failed calls cost nothing and use nothing, so only their number moves.
  */
 function withFailed({ provider, ...filter }: UsageFilter): RawBuilder<unknown> {
   const failed = sql`select started_at at time zone 'UTC' as at, model, key_id, attempts -> -1 ->> 'provider' as tried,
@@ -362,7 +362,7 @@ function withFailed({ provider, ...filter }: UsageFilter): RawBuilder<unknown> {
     sql`select at, ${sql.lit(requests)} as requests, model, key_id,
         ${requests === 1 ? sql`tried` : sql`null::text`} as provider, endpoint, outcome, ${NOTHING_COUNTED}, ${NO_MEDIA}
       from (${failed}) f`
-  // Without the calls of no provider, nothing is there to move from.
+  // Without the calls that no provider served, there is none to move.
   return provider === undefined
     ? sql`union all ${move(1)} union all ${move(-1)}`
     : sql`union all ${move(1)} where tried = ${provider}`

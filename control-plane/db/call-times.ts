@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { doubles, integer, nullable } from './tables/column.ts'
 
-/** Milliseconds within which 50 % and 95 % of the calls ended. */
+/** Milliseconds within which 50% and 95% of the calls ended. */
 export type Percentiles = { readonly p50: number; readonly p95: number }
 
 /** `ttftMs` covers the `timed` calls, which were streamed. Null without calls. */

@@ -5,13 +5,13 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { integer, text } from './tables/column.ts'
 
-/** Whom a change of a model touches: its active offers, their sellers, and the buyers of its calls. */
+/** The rows that a change of a model affects: its active offers, their sellers, and the buyers of its calls. */
 const IMPACT_ROW = { model: text(), offers: integer(), sellers: integer(), buyers: integer() }
 export type ImpactRow = RowOf<typeof IMPACT_ROW>
 
 /**
- * Counts whom a change of the models touches, by model. Buyers have a charged call since an instant (Unix
- * milliseconds).
+ * Counts the offers, sellers and buyers that a change of the models affects, by model. Buyers have a charged call since
+ * an instant (Unix milliseconds).
  */
 export function countImpact(db: Database | Trx, models: readonly string[], since: number): Promise<ImpactRow[]> {
   return readRows(

@@ -371,7 +371,7 @@ export type ChainPaymentReads = {
   findOf(authorization: PaymentName): Promise<ChainPayment | undefined>
   /** The payer's payments whose money may be under way; see {@link listMovingChainPayments}. */
   listMoving(payer: string): Promise<MovingPayments>
-  /** Payments in some states that have not changed for so many milliseconds, oldest first. */
+  /** Payments in some states that have not changed for this many milliseconds, oldest first. */
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
   /** Payments whose money can be booked; see {@link listUnbookedChainPayments}. */
   listUnbooked(overdueMs: number, limit: number): Promise<ChainPayment[]>

@@ -50,7 +50,7 @@ export function createDatabase(url: string, options: Options): Database {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
-/** Attempts of a program that does its work once and that nobody would restart. */
+/** Attempts of a program that runs once and is not restarted. */
 const REACH_TRIES = 5
 
 /**

@@ -14,7 +14,9 @@ export type IdempotencyRequest = IdempotencyPlace & {
   readonly expiresAt: number
 }
 
-/** The result of a claim: the key is ours, another run uses it, it has an answer, or it belongs to another request. */
+/**
+ * The result of a claim: this run has the key, another run uses it, it has an answer, or it belongs to another request.
+ */
 export type IdempotencyClaim =
   | { readonly state: 'claimed'; readonly claimedAt: number }
   | { readonly state: 'running' }
@@ -22,8 +24,8 @@ export type IdempotencyClaim =
   | { readonly state: 'done'; readonly answer: unknown }
 
 /**
- * Claims a key, or tells why it cannot be claimed. A new run replaces an expired row, and a run without an answer whose
- * lease has ended. After a crash the key stays blocked until the lease ends.
+ * Claims a key, or returns the reason why it cannot be claimed. A new run replaces an expired row, and a run without
+ * an answer whose lease has ended. After a crash the key stays blocked until the lease ends.
  */
 export async function claimIdempotencyKey(
   db: Database,

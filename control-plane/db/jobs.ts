@@ -183,7 +183,7 @@ export async function listJobPlaces(db: Database, offers: readonly string[]): Pr
   return rows
 }
 
-/** The same for buyers' own providers, and the calls that they serve: a null `model` stands for every model. */
+/** The same for buyers' own providers, and the calls that these providers serve. A null `model` means every model. */
 const OWN_PLACE_ROW = {
   account: OFFER_TABLES.own_provider.account,
   provider: OFFER_TABLES.own_provider.provider,
@@ -272,7 +272,7 @@ export async function listJobs(
 const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
 export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
 
-/** Jobs whose end no webhook has announced, the longest ended first, after so many of them. */
+/** Jobs whose end no webhook has announced, the longest ended first, without the first `skipped`. */
 export async function listUntoldJobs(db: Database, limit: number, skipped: number): Promise<UntoldJob[]> {
   const rows = await readRows(
     db,

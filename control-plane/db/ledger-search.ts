@@ -37,7 +37,7 @@ export type LedgerPlace = { readonly micros: string; readonly id: string }
 
 /**
  * Transactions that fit a search, in the order of their booking, newest first, and before a place if one is given. The
- * order of ids is another one: an id tells the time of the admission. Detached months are among them.
+ * order of ids differs, because an id has the time of the admission. Transactions of detached months are included.
  */
 export function searchTransactions(
   db: Database,

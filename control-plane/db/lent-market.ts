@@ -53,7 +53,7 @@ export async function countLentTraits(
   return new Map(rows.map(({ trait, count }) => [trait, Number(count)]))
 }
 
-/** The offers of a resource whose refused demand stands for the whole, best discount first. */
+/** The offers of a resource from which its refused demand is estimated, best discount first. */
 export async function listLentIds(db: Database, resource: string, limit: number): Promise<OfferId[]> {
   const rows = await readRows(
     db,

@@ -38,7 +38,7 @@ export type Counted = {
 /** Images, pixels, characters and milliseconds. */
 export type MediaCounts = (number | null)[]
 
-/** Stands for all models or all providers in a row of totals. */
+/** The value in place of a model or a provider in a row of totals. */
 export const ALL = '*'
 
 /** A row of figures. `provider` is empty for calls that no provider answered. */

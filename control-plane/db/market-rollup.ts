@@ -13,7 +13,7 @@ const ROLL_UP_TIMEOUT_MS = 2 * MINUTE
 const ROLL_UP_LOCK = 7_305_080
 /** A row is stamped when its transaction begins and becomes visible at its commit. No transaction lives this long. */
 export const OVERLAP_MS = 2 * MINUTE
-/** Length of a ULID prefix whose last character stands for 32.768 seconds. */
+/** Length of a ULID prefix whose last character counts 32.768 seconds. */
 const PREFIX_CHARS = 7
 const PREFIX_MS = 32_768
 const ULID_ZERO = '0'.repeat(26 - PREFIX_CHARS)
@@ -159,7 +159,7 @@ function callsOf(starts: readonly Date[]) {
     where s.served_by is distinct from 'own_key' and s.served_by is distinct from 'fallback_key'`
 }
 
-/** The condition for an error of the provider. A buyer's bad request counts as nobody's downtime. */
+/** The condition for an error of the provider. A buyer's bad request is not downtime of an offer. */
 function isFault(errorClass: ReturnType<typeof sql>) {
   return sql`${errorClass} is not null and ${errorClass} not in ('bad_request', 'context_length')`
 }

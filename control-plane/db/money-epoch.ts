@@ -19,7 +19,7 @@ const REBUILD_LOCK = 7_305_010
 /** A rebuild does not wait for a member that was silent for longer than this. */
 const MEMBER_SILENCE_HOURS = 48
 
-/** Journals keep posted captures for so long; see RETENTION_MS of the data plane. */
+/** Journals keep posted captures for this long; see RETENTION_MS of the data plane. */
 const JOURNAL_HOURS = 48
 /** More document versions than a lost part of a ledger can have issued. */
 const LOST_VERSIONS = 1_000_000_000
@@ -368,7 +368,7 @@ export type OfferUses = {
 }
 
 /**
- * Reads the use of every capped offer on the UTC day of `now`. It also tells which of the given calls are included and
+ * Reads the use of every capped offer on the UTC day of `now`. Also returns which of the given calls are included, and
  * which of the given offers are capped.
  */
 export async function readOfferUses(

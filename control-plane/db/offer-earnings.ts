@@ -9,7 +9,7 @@ import { bigint, id, nullable, text, timestamp } from './tables/column.ts'
 /** The earnings of an offer from a sale, in micro-USD. */
 export type OfferEarning = { readonly offer: string; readonly seller: string; readonly amount: bigint }
 
-/** Adds earnings of offers. The sellers' accounts are locked, so nobody else writes these rows. */
+/** Adds earnings of offers. The sellers' accounts are locked, so no other transaction writes these rows. */
 export async function addOfferEarnings(trx: Trx, earnings: readonly OfferEarning[]): Promise<void> {
   if (earnings.length === 0) return
   await sql`insert into offer_earning as known (offer, seller, earned)

@@ -67,7 +67,7 @@ export async function deletePasskey(trx: Trx, user: UserId, id: PasskeyId): Prom
   await trx.deleteFrom('passkey').where('id', '=', id).where('user_id', '=', user).execute()
 }
 
-/** Ends the sessions of a user, but for one. */
+/** Ends all sessions of a user except one. */
 export async function deleteOtherSessions(trx: Trx, user: UserId, but: SessionId): Promise<void> {
   await trx.deleteFrom('web_session').where('user_id', '=', user).where('id', '<>', but).execute()
 }

@@ -61,7 +61,7 @@ export type PaymentFilter = {
   readonly state?: ChainPaymentState | undefined
   /** In lower case. */
   readonly payer?: string | undefined
-  /** Only payments that are due or mined and have not changed for so many milliseconds. */
+  /** Only payments that are due or mined and have not changed for this many milliseconds. */
   readonly restingMs?: number | undefined
 }
 

@@ -75,7 +75,7 @@ const CONFLICT_ROW = {
   seenAt: SETTLEMENT_TABLES.usage_conflict.seen_at,
   resolutionReason: SETTLEMENT_TABLES.usage_conflict.resolution_reason,
   resolvedBy: SETTLEMENT_TABLES.usage_conflict.resolved_by,
-  /** The charge of the settlement in micro-USD, which stands. */
+  /** The charge of the settlement in micro-USD. A conflict does not change it. */
   settledCharge: nullable(bigint()),
 }
 export type ConflictRow = RowOf<typeof CONFLICT_ROW>

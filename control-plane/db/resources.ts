@@ -15,7 +15,7 @@ export async function listResources(db: Database | Trx): Promise<StoredResource[
     .execute()
 }
 
-/** The current version of a record. With `isLocked` nobody else changes it until the transaction ends. */
+/** The current version of a record. With `isLocked` no other transaction can change it until this one ends. */
 export async function findResource(
   db: Database | Trx,
   id: string,

@@ -40,8 +40,8 @@ export type StatementQuery = {
 
 /**
  * Lines of an account, newest first. The balance after a line is the present balance less all newer lines of any kind,
- * so the kind is chosen beside the running sum. One statement reads both, so all pages add up. A call that is booked
- * late appears at the time of its admission and changes the balances after it.
+ * so the running sum ignores the filter by kind. One statement reads balance and lines, so all pages add up. A call
+ * that is booked late appears at the time of its admission and changes the balances after it.
  */
 export async function listStatementLines(db: Trx, query: StatementQuery): Promise<StatementRow[]> {
   const { account, from, to, kind, before, limit } = query

@@ -134,7 +134,7 @@ const SUPPORT_CALL = sql`s.rid, s.account, s.key_id as "keyId", s.seller_account
   s.duration_ms as "durationMs", s.attempts, s.started_at as "startedAt",
   exists (select from ledger_key r where r.key = 'reverse:' || s.rid) as "isRefunded"`
 
-/** A booked call, whoever made it. */
+/** A booked call of any buyer. */
 export async function findSupportCall(db: Database, rid: RequestId): Promise<SupportCall | undefined> {
   const rows = await readRows(db, SUPPORT_CALL_ROW, sql`select ${SUPPORT_CALL} from settlement s where s.rid = ${rid}`)
   return rows[0]
@@ -149,7 +149,7 @@ export function listSupportCalls(db: Database, account: AccountId, limit: number
   )
 }
 
-/** A thing that a name of any kind leads to, and the account that it is about. */
+/** A record that a name of any kind finds, and the account of the record. */
 const NAMED_ROW = {
   kind: oneOf(['wallet_payment', 'deposit', 'payout', 'ledger']),
   id: text(),

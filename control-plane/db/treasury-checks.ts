@@ -22,7 +22,7 @@ export async function allowLongReads(trx: Trx): Promise<void> {
 /**
  * The scope of a mismatch. `all`: the books have money that the treasury may lack, so each payment takes it from
  * others. `move`: the treasury has money that the books lack, or do not have yet, and that belongs to one transfer.
- * Anybody can send such a transfer.
+ * Any wallet can send such a transfer.
  */
 export const MISMATCH_SCOPES = ['all', 'move'] as const
 export type Mismatch = { readonly wrong: string; readonly scope: (typeof MISMATCH_SCOPES)[number] }
@@ -61,7 +61,7 @@ export async function listStrangeMoves(trx: Trx, purse: Purse, limit: number): P
           where n.direction = 'out' and n.kind in ('payout', 'sweep') and (t.id is null or t.amount <> n.amount
             or t.recipient <> n.party or t.state in ('scheduled', 'held', 'returned')
             or (t.state <> 'paid' and n.seen_at < now() - ${SETTLING}))
-        union all select name || ' was sent by nobody here', 'all' from named where direction = 'out' and kind = 'unknown'
+        union all select name || ' was not sent by this market', 'all' from named where direction = 'out' and kind = 'unknown'
         union all select name || ' has not been looked at', case direction when 'out' then 'all' else 'move' end from named
           where kind = 'new' and seen_at < now() - ${SETTLING}
       ) strange order by scope limit ${limit}`,

@@ -67,9 +67,8 @@ const PURSE_ROW = { chainId: integer(), asset: CURSOR.asset, treasury: CURSOR.tr
 const MOST_FORMER = 100
 
 /**
- * The treasuries besides the given one from which money may have left that a held ledger lacks: they were read within
- * 48 hours before the time of the restored backup or later, or not to a proven end, and no operator has closed them
- * since.
+ * The treasuries, besides the given one, whose departures a held ledger may lack. Each was read in the 48 hours before
+ * the time of the restored backup or later, or not to a proven end, and no operator has closed it since.
  */
 export async function listFormerPurses(db: Database, own: Purse | null): Promise<Purse[]> {
   const others = own === null ? sql`true` : sql`not (${ofPurse(own)})`
@@ -232,9 +231,9 @@ export async function listNewMoves(
 }
 
 /**
- * The transactions of departures without a verdict, of departures that nobody here sent, and of unjudged arrivals from
- * wallets with an allowance, which may be draws. Arrivals from others delay nothing here, and arrivals at a former
- * treasury are not judged.
+ * The transactions of departures without a verdict, of departures that this market did not send, and of unjudged
+ * arrivals from wallets with an allowance, which may be draws. Arrivals from others delay nothing here, and arrivals at
+ * a former treasury are not judged.
  */
 export async function listUnsettledMoves(
   db: Database,

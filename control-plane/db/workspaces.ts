@@ -121,7 +121,8 @@ export async function countWorkspaces(trx: Trx, organization: OrganizationId): P
 }
 
 /**
- * The things that block the closing of a workspace: offers that are not inactive, working keys, and money in micro-USD.
+ * The records that block the closing of a workspace: offers that are not inactive, working keys, and money in
+ * micro-USD.
  */
 const WORKSPACE_USE_ROW = {
   offers: integer(),

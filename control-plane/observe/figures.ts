@@ -46,12 +46,12 @@ export function mountFigures(registry: Registry, { db, pool, desk, clocks, untru
       for (const [state, count] of Object.entries(pool())) to.set({ state }, count)
     },
   )
-  gauge('control_outbox_rows', 'Changes that the gate or the key store has not heard of', ['outbox'], async (to) => {
+  gauge('control_outbox_rows', 'Changes that the gate or the key store has not received', ['outbox'], async (to) => {
     for (const { outbox, rows } of (await outboxes()) ?? []) to.set({ outbox }, rows)
   })
   gauge(
     'control_outbox_age_seconds',
-    'Age of the oldest change that the gate or the key store has not heard of, 0 for none',
+    'Age of the oldest change that the gate or the key store has not received, 0 for none',
     ['outbox'],
     async (to) => {
       for (const { outbox, ageSeconds } of (await outboxes()) ?? []) {

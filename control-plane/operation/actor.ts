@@ -24,7 +24,7 @@ type UserActor<Kind extends 'buyer' | 'seller'> = {
 /** The session of a browser that is signed in with the actor's key. Absent when the call carries the key itself. */
 type KeySession = SessionId | undefined
 
-/** A workspace of an organisation that a member acts in. */
+/** A workspace of an organisation in which a member acts. */
 export type ActorWorkspace = {
   readonly id: WorkspaceId
   readonly organization: OrganizationId

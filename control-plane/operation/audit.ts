@@ -26,8 +26,8 @@ export type AuditedChanges = {
   /** Writes the audit row of a change in the transaction that makes the change. */
   record(trx: Trx, change: Change): Promise<void>
   /**
-   * Runs a change in one transaction and writes the row that `told` makes of its result: both happen or neither does.
-   * Undefined stands for a run that changed nothing.
+   * Runs a change in one transaction and writes the row that `changeOf` makes of its result: both happen or neither
+   * does. `changeOf` returns undefined for a run that changed nothing, which gets no row.
    */
   change<Result>(
     run: (trx: Trx) => Promise<Result>,

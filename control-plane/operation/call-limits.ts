@@ -25,8 +25,8 @@ type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: st
 /** The limit of a network address over all subjects, as a multiple of the limit of one subject. */
 const SUBJECTS_PER_ADDRESS = 20
 /**
- * The reads of whoever opens the page, as a multiple of a key's: a screen makes up to ten reads, in each tab. A visitor
- * who has not signed in shares the reads of the network address with everybody behind it.
+ * The reads of a user of the page, as a multiple of a key's: a screen makes up to ten reads, in each tab. A visitor
+ * who has not signed in shares the reads of the network address with all visitors from that address.
  */
 const PAGE_READS = 4
 

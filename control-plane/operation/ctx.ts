@@ -47,7 +47,7 @@ export type PayoutSettings = {
   readonly thresholdMicro: bigint
   /** A larger payout waits for an operator. */
   readonly approvalMicro: bigint
-  /** Milliseconds from one drain to the next. */
+  /** Milliseconds from one payout run to the next. */
   readonly everyMs: number
   /** The wait of earnings after the call that brought them, and of payouts to a new address. Milliseconds. */
   readonly holdMs: number
@@ -86,7 +86,7 @@ export type Settings = {
   readonly origins: readonly string[]
   /** The service's settings for passkeys; null when its page has no host name. */
   readonly relyingParty: RelyingParty | null
-  /** The wallet whose account everybody may try in a development market; null in every other market. */
+  /** The wallet whose account every visitor may try in a development market; null in every other market. */
   readonly sampleBuyer: string | null
   /** The address that reports of problems go to; null without one. */
   readonly supportEmail: string | null

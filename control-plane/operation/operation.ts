@@ -48,7 +48,7 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly limit: LimitKind | 'none'
   /**
    * Returns the subject of a call without a credential. Each network address has a separate limit for each subject, so
-   * nobody can use up a limit that another caller needs.
+   * no caller can use up a limit that another caller needs.
    */
   readonly countBy?: (input: z.output<Input>) => string
   /** True when the run finds out which wallet or address the call counts for, and calls `count`. */

@@ -35,7 +35,7 @@ const CONTRACTS: ReadonlySet<string> = new Set([
 /** A wallet that can be paid. Money sent to the zero address or to one of these contracts is lost. */
 export const PayoutWallet = Wallet.refine(
   (wallet) => !/^0x0{40}$/.test(wallet),
-  'the zero address belongs to nobody',
+  'the zero address has no owner',
 ).refine((wallet) => !CONTRACTS.has(wallet), 'the address is a contract that cannot spend what it receives')
 
 /** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */
@@ -59,7 +59,7 @@ const NO_INSTANT = 'an instant must be Unix milliseconds, ISO 8601 with its zone
 
 /**
  * An instant, parsed into Unix milliseconds. It is given as Unix milliseconds (digits in a query string), as ISO 8601
- * with an offset, or as a plain date, which stands for 00:00 UTC.
+ * with an offset, or as a plain date, which means 00:00 UTC.
  */
 export const Instant = z
   .preprocess(readDigits, z.union([z.number().int(), z.iso.datetime({ offset: true }), z.iso.date()], NO_INSTANT))

@@ -20,7 +20,7 @@ export function createLease(
   { db, clock }: Pick<Ctx, 'db' | 'clock'>,
   { name, owner, ttlMs }: { readonly name: string; readonly owner: string; readonly ttlMs: number },
 ): Lease {
-  /** Monotonic milliseconds before the last claim that succeeded. */
+  /** The time just before the last claim that succeeded, in monotonic milliseconds. */
   let claimedAt = Number.NEGATIVE_INFINITY
   return {
     async run(run) {

@@ -17,7 +17,7 @@ const STALLED_CHECK_MS = 5 * SECOND
 /** Time at the end of a process for running jobs and the last commands to the server. */
 const LEAVE_WAIT_MS = 5 * SECOND
 
-/** A queue that is not open after so long is opened anew, after a pause. */
+/** A queue that is not open after this long is opened anew, after a pause. */
 const OPEN_LIMIT_MS = 10 * SECOND
 const OPEN_PAUSE_MS = SECOND
 

@@ -54,7 +54,7 @@ type Periodic = {
   readonly leaseMs?: number
   /** True lets every process run it. Otherwise a lease lets one process run it at a time. */
   readonly isShared?: boolean
-  /** `ending` tells a long turn that the process waits for its end. */
+  /** A long turn has to stop soon once `ending` is aborted, because the process waits for the turn. */
   readonly run: (ending: AbortSignal) => Promise<void>
 }
 

@@ -7,8 +7,8 @@ import { AppError } from '#shared/errors.ts'
 const SAMPLE_MS = 10
 const JUDGE_EVERY_MS = SECOND
 /**
- * The loop must be late at so many judgements in a row. A single late second may be a garbage collection or a neighbour
- * on the machine.
+ * The loop must be late at this many judgements in a row. A single late second may be a garbage collection or another
+ * process on the machine.
  */
 const LATE_JUDGINGS = 2
 /**

@@ -30,7 +30,10 @@ const FILE_HEADERS: Readonly<Record<string, string>> = {
   ...INERT_HEADERS,
 }
 
-/** Sends a media file, or a part of it. The bytes go past the framework, no faster than the buyer takes them. */
+/**
+ * Sends a media file, or a part of it. The bytes bypass the framework, and are read no faster than the buyer takes
+ * them.
+ */
 export function answerArtifact({ surface, row, reading }: Mounted, route: ServesOf<'artifact'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)

@@ -130,7 +130,7 @@ export function limitBody(request: IncomingMessage, limitBytes: number, onPiece?
       else done(new AppError('request_too_large'))
     },
   })
-  // A call may be refused before its body is read. Then nobody else listens for its error.
+  // A call may be refused before its body is read. Then no other listener handles its error.
   limited.on('error', () => undefined)
   request.pipe(limited)
   request.on('close', () => {

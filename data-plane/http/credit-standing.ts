@@ -19,7 +19,7 @@ const Me = z.object({
 
 /**
  * Reads an account's balance and the cost of its calls from the control plane, which owns both. Throws
- * `service_unavailable` while it does not answer, and `rate_limited` as it does.
+ * `service_unavailable` while the control plane does not answer, and its `rate_limited`.
  */
 export async function fetchCreditStanding(upstream: string, authorization: string): Promise<CreditStanding> {
   const answer = await askControl(upstream, '/v1/buyer/me', authorization).catch(unavailable)

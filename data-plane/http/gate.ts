@@ -48,8 +48,8 @@ function takeOn({ admission, slowBodies, ids }: Surface, intake: Intake, { raw }
 }
 
 /**
- * A body that nobody reads any more was answered already. The client would take a second answer for that of its next
- * request.
+ * A call whose body is no longer read has its answer already. The client would take a second answer for the answer to
+ * its next request.
  */
 function cutSlowBody(ids: Ids, { socket }: IncomingMessage, { headersSent }: ServerResponse): void {
   if (headersSent) socket.destroy()

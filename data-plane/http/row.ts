@@ -92,7 +92,7 @@ export type ServesOf<K extends Kind> = { readonly [Each in K]: { readonly kind: 
 export type Row = Voice & {
   readonly methods: readonly Method[]
   readonly host: RowHost
-  /** Path segments. `:name` stands for one segment, `*name` at the end for all that follow, or none. */
+  /** Path segments. `:name` matches one segment. `*name` at the end matches any number of segments. */
   readonly path: string
   /** Mounts the path a second time with a `min{N}` segment after this prefix of it. */
   readonly floorBehind?: '' | '/compat'

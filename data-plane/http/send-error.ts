@@ -28,7 +28,7 @@ export function requestIdOf(request: FastifyRequest): RequestId {
   return id
 }
 
-/** Translates an error of the framework into ours. */
+/** Translates an error of the framework into an error of the market. */
 export function fromFramework(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''

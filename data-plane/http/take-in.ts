@@ -106,7 +106,7 @@ function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, h
   }
 }
 
-/** A smaller body cannot hold so much that its parsing delays anybody. */
+/** A smaller body cannot hold so much that its parsing delays other calls. */
 const WEIGHED_BYTES = 65_536
 /** A larger body is parsed in steps. */
 const STEPPED_BYTES = 262_144

@@ -12,7 +12,7 @@ const FOREIGN_SILENCE_MS = 2 * MINUTE
 const Lock = z.object({
   pid: z.number().int(),
   /**
-   * The start of the process in the kernel's ticks since boot; null where /proc does not tell. It distinguishes
+   * The start of the process in the kernel's ticks since boot; null where /proc does not show it. It distinguishes
    * processes with the same pid.
    */
   startTicks: z.string().nullable(),

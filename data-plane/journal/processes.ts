@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 /** Facts that identify a process, even among later ones with the same pid. */
 export type ProcessMark = {
   readonly pid: number
-  /** The start of the process in the kernel's ticks since boot; null where the kernel does not tell. */
+  /** The start of the process in the kernel's ticks since boot; null where the kernel does not show it. */
   readonly startTicks: string | null
   readonly host: string
 }

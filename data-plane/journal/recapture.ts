@@ -23,7 +23,7 @@ type Parts = {
 
 /**
  * Captures calls again that a ledger had posted and lost in a restore. From then on such captures are unposted like any
- * other. A capture that the ledger still has is booked only once all the same.
+ * other. A capture that the ledger still has is still booked only once.
  */
 export type Recapture = {
   /**

@@ -21,7 +21,7 @@ export const SEGMENT_HEAD_BYTES = 16
 export const RECORD_HEAD_BYTES = 17
 /** A longer payload is damage, whatever the checksum says. */
 export const MAX_PAYLOAD_BYTES = 4_194_304
-/** A text of so many UTF-16 units stays within that bound as UTF-8. */
+/** A text of this many UTF-16 units stays within that bound as UTF-8. */
 export const MAX_PAYLOAD_CHARS = MAX_PAYLOAD_BYTES / 4
 
 const TYPE_CODES = { P: 0x50, C: 0x43, K: 0x4b } as const
@@ -84,7 +84,9 @@ export type SegmentContent = {
   readonly behind: readonly RecordPlace[]
 }
 
-/** Most records that may be lost between two valid ones. A longer jump of the number is chance. */
+/**
+ * Most records that may be lost between two valid ones. A longer jump of the number is a coincidence, and no record.
+ */
 const MAX_LOST = 1_000_000
 
 /** Finds the records of a segment up to the first one that is cut or damaged, and the valid ones after it. */

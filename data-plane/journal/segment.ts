@@ -14,7 +14,7 @@ export type Segment = {
 export type SegmentOptions = {
   readonly directory: string
   readonly files: JournalFiles
-  /** A segment of so many bytes is followed by the next. */
+  /** A segment of this many bytes is followed by the next. */
   readonly segmentBytes: number
   /** Zeros that are kept ahead of the records. A sync inside them writes the records alone and no metadata. */
   readonly preparedBytes: number

@@ -12,7 +12,7 @@ export type Captured = RecordSubject & { readonly seq: number }
 const CHECK_SIZE = 1_000
 const CHECKS_A_TURN = 20
 /**
- * After so many turns without progress, later captures are checked, too, so that stuck captures in front do not hold
+ * After this many turns without progress, later captures are checked, too, so that stuck captures in front do not hold
  * them for ever.
  */
 const PATIENCE = 10
@@ -113,7 +113,7 @@ function createQueue() {
       }
       return false
     },
-    /** Takes at most `count` captures below the number `end`, starting so many places after the first. */
+    /** Takes at most `count` captures below the number `end`, starting this many places after the first. */
     stretch(behind: number, count: number, end: number): Captured[] {
       const taken: Captured[] = []
       for (let at = head + behind; taken.length < count; at++) {

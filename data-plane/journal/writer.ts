@@ -20,9 +20,9 @@ const MAX_UNSAFE_BYTES = 64 * 1024 * 1024
 const GATHER_MS = 8
 const BACKGROUND_SYNC_MS = 1 * SECOND
 const RECOVERY_PAUSE_MS = 1 * SECOND
-/** The longest wait of a caller for the disk. A disk without an answer for so long stops new work. */
+/** The longest wait of a caller for the disk. A disk without an answer for this long stops new work. */
 const SYNC_WAIT_MS = 10 * SECOND
-/** A disk that has refused writes for so long is given up. */
+/** A disk that has refused writes for this long is given up. */
 const GIVE_UP_MS = 30 * SECOND
 /** The longest wait of the process's end for a failing or silent disk. */
 const CLOSE_MS = 5 * SECOND
@@ -198,7 +198,7 @@ function watch(state: State): void {
   void syncNow(state)
 }
 
-/** Records which records are durable now and tells their waiters. */
+/** Notes which records are durable now, and resolves the promises of the callers that wait for them. */
 function settle(state: State, position: number): void {
   state.synced = position
   state.safeAt = state.options.clock.monotonic()

@@ -51,7 +51,7 @@ export function explainCall(index: RowIndex, rawRequest: RawRequest, { plane, pa
   })
 }
 
-/** The call within a large request. It is parsed in place, because serialising it again would delay everybody. */
+/** The call within a large request. It is parsed in place, because serialising it again would delay all calls. */
 function inner(
   { text, bytes, members, hasStandIns }: JsonBody,
   body: JsonBody['body'],

@@ -121,7 +121,7 @@ function mountTraffic(to: Figures, sources: FigureSources): void {
     ['rate', rates().overRate],
     ['in_flight', rates().overInFlight],
   ])
-  const spentWork = 'Requests refused because their address had spent its refused work'
+  const spentWork = 'Requests refused because their address had used up its refused work'
   to.counter('market_refused_work_refusals_total', spentWork, () => refusedWork().refused)
   to.gauge('market_refused_work_addresses', 'Addresses with refused work in this minute', () => refusedWork().names)
   const missing = 'Proxies that pass requests on and are missing in TRUSTED_PROXIES'

@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts'
 
 /** Answers up to this size are not counted, because the number of open calls bounds their sum. In bytes. */
 const SMALL_ANSWER_BYTES = 262_144
-/** A resumed provider sends about so many bytes before it is paused again. */
+/** A resumed provider sends about this many bytes before it is paused again. */
 const CHUNK_BYTES = 65_536
 const RETRY_SECONDS = 2
 

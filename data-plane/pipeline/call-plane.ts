@@ -38,7 +38,10 @@ export type CallLimits = {
   readonly keepAliveMs: number
   /** Milliseconds for which a stream is read on for its usage after its buyer has left. */
   readonly drainMs: number
-  /** The same limit for an answer of which the buyer has received nothing, so that only its usage tells the cost. */
+  /**
+   * The same limit for an answer of which the buyer has received nothing, so that its cost is known only from its
+   * usage.
+   */
   readonly unseenDrainMs: number
   readonly maxDrains: number
 }

@@ -4,8 +4,8 @@ import { announce } from './emit-call.ts'
 
 /**
  * Makes the event of a job durable and has it booked. It is written to the journal and settled by its rail. Until the
- * rail is final, the event is on disk before anybody learns of it. Returns the state of the charge. Rejects when
- * neither the rail nor the disk took it.
+ * rail is final, the event is on disk before any other process learns of it. Returns the state of the charge. Rejects
+ * when neither the rail nor the disk took it.
  */
 export async function captureJobEvent(
   money: Pick<CallMoney, 'journal' | 'events'>,

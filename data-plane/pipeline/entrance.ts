@@ -57,7 +57,7 @@ export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
-  // Anybody can claim the name of a wallet.
+  // Any client can claim the name of a wallet.
   visit.isKnown = payer.account !== null
   if (!visit.isKnown) ports.refusedWork.refuseSpent(incoming.head.peer())
   const { limits } = ports.market()
@@ -94,7 +94,7 @@ const BYTES_A_CALL = 262_144
 
 /**
  * Settles the cost of a refusal before any provider was called: a part of the payer's rate, and of the refused work of
- * the network address of a caller without an account. A 503 costs nothing, because the fault is ours. A large body
+ * the network address of a caller without an account. A 503 costs nothing, because the market is at fault. A large body
  * costs by its bytes, because reading it is unpaid work. Returns the refusal to send, which is `rate_limited` for an
  * address that has used up its limit.
  */

@@ -65,7 +65,7 @@ function noteWarm(
 ): void {
   const { conversation, target } = call
   const offer = last?.plan.offer.id
-  // Own providers are called in their own order, whichever has the conversation cached.
+  // Own providers are called in their own order, even if a later one has the conversation cached.
   if (conversation === undefined || offer === undefined || offer === null || settlement.outcome === 'failed') return
   const { usage } = settlement.metered
   routing.warm.note(`${conversation} ${target.id}`, {

@@ -38,7 +38,9 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
   return { question, job, offer }
 }
 
-/** Makes the submit of a job from the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
+/**
+ * Makes the submit of a job from the event of its call: the whole quote leaves the balance, and no seller is paid yet.
+ */
 export function asSubmit(
   { deadlineMs }: CallJobs,
   call: AdmittedCall,
@@ -153,7 +155,7 @@ function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, word: JobWo
 /** Settles the end under an id of its own. A repeat, here or in another process, changes nothing. */
 async function bookEnd(money: CallMoney, submit: UsageEvent, { event }: JobEnd): Promise<void> {
   const subject = subjectOf(submit)
-  if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
+  if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job without a payer') })
   const end = { ...subject, rid: jobEndId(submit.rid) }
   // The money left the balance at the submit. This settlement only splits it.
   await captureJobEvent(money, end, event, () => money.credit.settle(end, ZERO, event))

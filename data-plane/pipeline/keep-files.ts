@@ -48,7 +48,7 @@ export async function keepFiles(
 /** Passes pieces on until the wait is over. Then the stored part is removed. */
 function* until(wait: { readonly isOver: boolean }, pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const piece of pieces) {
-    if (wait.isOver) throw new Error('nobody waits for the file any more')
+    if (wait.isOver) throw new Error('the answer no longer waits for the file')
     yield piece
   }
 }

@@ -19,8 +19,8 @@ const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, an
 
 /**
  * Charges the metered usage, at most the hold, and makes the charge durable. It is written to the journal and settled
- * by the rail of the hold. Until the rail is final, the charge is on disk before anybody learns of it. A call that
- * costs nothing releases its hold.
+ * by the rail of the hold. Until the rail is final, the charge is on disk before any other process learns of it. A call
+ * that costs nothing releases its hold.
  */
 export async function settleCall(
   plane: CallPlane,

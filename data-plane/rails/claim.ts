@@ -100,7 +100,9 @@ function claimedBy(answer: ClaimAnswer, checkedPayment: CheckedPayment): Claimed
   }
 }
 
-/** The refusal of a used payment. Whoever can prove to be its payer may have the answer again, once it is paid. */
+/**
+ * The refusal of a used payment. A client that proves to be the payer may get the answer again, once the call is paid.
+ */
 function usedBefore(answer: ClaimAnswer & { state: 'used' }, payment: CheckedPayment): PaymentUsed {
   const { rid, standing, transaction, amountMicro, bodyDigest } = answer
   const { proof, telling, wallet, challengeId } = payment
@@ -140,7 +142,7 @@ export type Telling = {
 
 /**
  * Takes the charge of a call, and waits for the chain for a while. The money of a long job came with its submit, so its
- * end takes nothing: it only tells the booking the split.
+ * end takes nothing, and only gives the booking the split.
  */
 export async function settleHold(
   desk: PaymentDesk,

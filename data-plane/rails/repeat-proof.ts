@@ -8,10 +8,11 @@ import { requestDigest } from './request-digest.ts'
 const RETRY_MS = 10 * MINUTE
 /** The same for a client with a secret of its own: the longest time in which a payment can be presented. */
 const KEYED_RETRY_MS = DAY
-/** The fewest characters of an `Idempotency-Key` that nobody can guess. */
+/** The fewest characters of an `Idempotency-Key` that an attacker cannot guess. */
 const LEAST_KEY_CHARS = 16
 /**
- * The fewest characters of a word that nobody can guess. Our own words for prices and the ids of challenges are longer.
+ * The fewest characters of a word that an attacker cannot guess. Our own words for prices and the ids of challenges are
+ * longer.
  */
 const LEAST_WORD_CHARS = 22
 

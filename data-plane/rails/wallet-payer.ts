@@ -7,7 +7,7 @@ const NOBODY = '0x0000000000000000000000000000000000000000'
 
 /**
  * The payer of an unverified payment. It has no account and no preferences, and buys from trusted sellers. Each payment
- * is counted by itself: a name that anybody can claim must not use up its owner's rate.
+ * is counted by itself: a name that any client can claim must not use up its owner's rate.
  */
 export function walletPayer(names: Named | undefined): Payer {
   const { wallet, nonce } = names ?? { wallet: NOBODY, nonce: '' }

@@ -48,7 +48,7 @@ export function standingOf(
   return { isAvailable, isUntrustedAvailable }
 }
 
-/** The members of an entry that tell whether its model can be bought. */
+/** The members of an entry that say whether its model can be bought. */
 export function availableIn({ isAvailable, isUntrustedAvailable }: ModelStanding) {
   return { available: isAvailable, untrusted_available: isUntrustedAvailable }
 }

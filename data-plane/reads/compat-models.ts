@@ -11,7 +11,7 @@ const MAX_PAGE = 1_000
 
 /**
  * `GET /compat/v1/models`: the catalogue in the messages wire's shape, in pages by `limit`, `after_id` and `before_id`.
- * Without a limit a page has the largest size. Each model tells whether it can be bought now, and `available` selects
+ * Without a limit a page has the largest size. Each model says whether it can be bought now, and `available` selects
  * by that.
  */
 export const listCompatModels: Read = async (sources, request) => {

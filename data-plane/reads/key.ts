@@ -33,8 +33,9 @@ export type KeyUse = {
 }
 
 /**
- * `GET /v1/key`: limits and standing of the asking key, with OpenRouter's member names under `data` and ours beside
- * them. Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
+ * `GET /v1/key`: limits and standing of the asking key, with OpenRouter's member names under `data` and the market's
+ * own beside them. Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`,
+ * `service_unavailable`.
  */
 export async function readKey(sources: KeySources, authorization: string | undefined): Promise<object> {
   const key = bearerOf(authorization)

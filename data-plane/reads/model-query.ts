@@ -24,7 +24,10 @@ export type ModelChoiceQuery = {
   readonly offset: number
 }
 
-/** Filters of OpenRouter's lists that mean the same here, and ours. Each makes a test of its value, or throws. */
+/**
+ * Filters of OpenRouter's lists that mean the same here, and the market's own. Each makes a test of its value, or
+ * throws.
+ */
 const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> = {
   /** Our own filter: models that an offer can serve now, or that none can. */
   available(value, param) {
@@ -40,7 +43,7 @@ const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> 
   input_modalities: (value) => hasAll(value, ({ inputModalities }) => inputModalities),
   output_modalities(value) {
     const words = wordsOf(value)
-    // Speech and transcripts are endpoints here, and modalities there.
+    // OpenRouter has speech and transcripts as modalities. Here they are endpoints.
     return ({ model: { outputModalities, endpoints } }) =>
       words.some((word) => word === 'all' || outputModalities.includes(word) || endpoints.some((name) => name === word))
   },

@@ -16,8 +16,8 @@ const MAX_AGE_SECONDS = 60
 
 /**
  * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out,
- * because it cannot be bought yet and would look free; so is a model without a served endpoint. Each entry tells
- * whether its model can be bought now. The query takes OpenRouter's filters and pages, and `available`.
+ * because it cannot be bought yet and would look free. A model without a served endpoint is left out as well. Each
+ * entry says whether its model can be bought now. The query takes OpenRouter's filters and pages, and `available`.
  */
 export const listModels: Read = (sources, request) => listPage(sources, request, '/v1/models')
 

@@ -25,7 +25,7 @@ const READ_BYTES = 262_144
  */
 const MAX_LEARNED = 2_000
 const MAX_SWEPT = 2_000
-/** An unfinished file of another process that did not change for so long is abandoned. */
+/** An unfinished file of another process that did not change for this long is abandoned. */
 const LEFT_BEHIND_MS = HOUR
 const UNFINISHED_NAME = /^\.[0-9A-Z]{26}-\d{1,2}\.[\w.-]*\.part$/
 

@@ -20,7 +20,7 @@ export type NewArtifact = {
   readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
   /** Unix milliseconds of its expiry at the latest. */
   readonly until?: number
-  /** True for a file of an answer. For every other file a job's record tells who may have it. */
+  /** True for a file of an answer. For any other file, the record of its job says who may read it. */
   readonly isOfAnswer?: boolean
 }
 

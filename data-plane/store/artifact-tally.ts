@@ -15,7 +15,7 @@ export type ArtifactTally = {
   drop(name: string): void
   /** The names of expired files, the oldest first. */
   over(now: number): readonly string[]
-  /** The bound that so many more bytes of a file would exceed. */
+  /** The bound that this many more bytes of a file would exceed. */
   boundOver(owner: string, more: number, fileBytes: number): ArtifactBound | undefined
   /** Reserves bytes of a file that is being written; a negative number releases them. */
   reserve(owner: string, bytes: number): void

@@ -32,7 +32,7 @@ export type Artifacts = {
   open(id: ArtifactId): Promise<OpenArtifact | undefined>
   /** Removes a file. A missing file is no error. */
   remove(id: ArtifactId): Promise<void>
-  /** True when the two members of a link are ours and its time is not over. */
+  /** True when the two members of a link were signed by the market and its time is not over. */
   isSigned(id: ArtifactId, expires: string, signature: string): boolean
   /** Counts a download; the returned function ends it. Throws `overloaded`. */
   admitDownload(): () => void
@@ -71,7 +71,7 @@ export function createArtifacts({ store, secret, apiBaseUrl, linkMs, clock }: Pa
     remove: store.remove,
     isSigned(id, expires, signature) {
       if (!/^[1-9]\d{0,11}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false
-      // The text is compared, because two texts may stand for the same bytes.
+      // The text is compared, because two texts may decode to the same bytes.
       const expectedToken = Buffer.from(sign(id, expires).toString('base64url'))
       const isOurs = timingSafeEqual(Buffer.from(signature), expectedToken)
       return isOurs && Number(expires) * SECOND > clock.now()

@@ -1,10 +1,10 @@
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { ErrorClass, HealthRecord } from '#shared/contract/health-event.ts'
 
-/** An offer is backed off after so many failures in a row. */
+/** An offer is backed off after this many failures in a row. */
 const CONSECUTIVE_LIMIT = 5
 /**
- * An offer is also backed off when this share of its calls in a window failed, and the window holds at least so many
+ * An offer is also backed off when this share of its calls in a window failed, and the window holds at least this many
  * calls.
  */
 const WINDOW_MS = 30 * SECOND

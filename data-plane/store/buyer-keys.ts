@@ -24,7 +24,7 @@ export type KeyFigures = { readonly known: number; readonly hits: number; readon
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `key_frozen`, `service_unavailable`. */
   identify(key: string): Promise<AccountPayer>
-  /** The label and the expiry of a key, which its owner knows it by, once it is identified. */
+  /** The label and the expiry of an identified key, for its owner. */
   aboutOf(key: string): Pick<KeyRecord, 'label' | 'expiresAt'>
   figures(): KeyFigures
   start(): Promise<void>

@@ -5,7 +5,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 
-/** Events are collected for so many milliseconds before they travel as one job of at most MAX_BATCH events. */
+/** Events are collected for this many milliseconds before they travel as one job of at most MAX_BATCH events. */
 const USAGE_BATCH_MS = 15
 const HEALTH_BATCH_MS = 500
 const MAX_BATCH = 500
@@ -16,10 +16,10 @@ const MAX_TRIES = 5
 const RETRY_MS = 1_000
 /** Nothing is added while more jobs than this wait in the queue. */
 const MAX_QUEUED_JOBS = 200_000
-/** Interval of the reads of the queues' lengths. A queue without an answer for so long does not work. */
+/** Interval of the reads of the queues' lengths. A queue without an answer for this long does not work. */
 const QUEUE_CHECK_MS = 5_000
 const QUEUE_ANSWER_MS = 2_000
-/** Losses of health events are logged once in so many milliseconds, with their number. */
+/** Losses of health events are logged once in this many milliseconds, with their number. */
 const LOSS_LOG_MS = 10_000
 
 type Subject = { readonly rid: string; readonly account: string }
@@ -144,7 +144,7 @@ export function createEventQueues({ queues, node, ids, clock, log }: Parts): Eve
   }
 }
 
-/** Rejects without an answer after so many milliseconds. */
+/** Rejects without an answer after this many milliseconds. */
 async function within<Answer>(clock: Time, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   let cancel: Cancel | undefined
   const late = new Promise<never>((_, reject) => {

@@ -13,10 +13,10 @@ const MAX_KEYS = 10_000
 
 type Capped = Extract<ReserveAnswer, { kind: 'capped' }>
 
-/** Notes keys whose cap has refused a call. The control plane reads the notes and tells the buyer. */
+/** Notes keys whose cap has refused a call. The control plane reads the notes and notifies the buyer. */
 export type FullKeys = { note(key: { keyId: KeyId; account: AccountId }, answer: Capped): void }
 
-/** Nobody waits for a note. A lost note is written again at the next refusal. */
+/** No call waits for a note. A lost note is written again at the next refusal. */
 export function createFullKeys(connection: Pick<MoneyConnection, 'writes'>, buckets: number, clock: Time): FullKeys {
   const notedAt = new Map<string, number>()
   return {

@@ -141,7 +141,8 @@ async function bringSome(
     captures.map(async ({ rid, event }) => {
       const use = capUseOf(event)
       if (use === undefined) return
-      // A machine that lost its power may know less of a call than it had told the gate. Then the gate's charge counts.
+      // After a loss of power, a machine may know less of a call than the gate does. Then the charge of the gate
+      // counts.
       const chargeMicro = unheldCaptures.standing.get(rid) ?? use.chargeMicro
       await connection.run(capCount, encodeCapCount({ ...use, chargeMicro }, unheldCaptures.late.has(rid)))
     }),

@@ -7,7 +7,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
-/** A key's money in the gate. Null stands for a figure that the gate does not know now. */
+/** A key's money in the gate. Null means that the gate does not know the figure now. */
 export type KeyStanding = {
   /** The amount that the account may still spend. */
   readonly spendableMicro: MicroUsd | null

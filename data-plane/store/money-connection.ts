@@ -16,7 +16,7 @@ const RECONNECT_MOST_MS = 500
  */
 const LOADING_LOOK_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
-/** A connection without an answer for so long is given up. It may be cut without a sign. */
+/** A connection without an answer for this long is given up. It may be cut without a sign. */
 const SILENCE_MS = 3_000
 /** The longest wait for the close of a connection, because a silent server does not confirm it either. */
 const GOODBYE_MS = 100

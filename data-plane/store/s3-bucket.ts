@@ -19,7 +19,7 @@ export type BucketAddress = {
   /** The prefix of every name in the bucket. */
   readonly prefix: string
   readonly region: string
-  /** Undefined is AWS in the region. */
+  /** Undefined means AWS in the region. */
   readonly endpoint: string | undefined
   /** True for servers that expect the bucket's name in the path and not in the host. */
   readonly isPathStyle: boolean

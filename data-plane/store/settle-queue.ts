@@ -14,7 +14,7 @@ import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** Milliseconds for which a call waits until Redis takes its capture. After that the journal has to vouch for it. */
+/** Milliseconds for which a call waits until Redis takes its capture. After that only the journal has the capture. */
 const CAPTURE_WAIT_MS = 250
 /** Milliseconds between two searches for calls that have waited that long. */
 const LOOK_MS = 50
@@ -22,7 +22,7 @@ const LOOK_MS = 50
 const MAX_BATCHES_UNDER_WAY = 16
 /** Milliseconds of pause after the server refused a whole batch, because it was full, loading or short of disk. */
 const REFUSED_PAUSE_MS = 100
-/** An operation leaves memory after so many errors of its own. Its capture stays in the journal. */
+/** An operation leaves memory after this many errors of its own. Its capture stays in the journal. */
 const MAX_TRIES = 20
 const RETRY_MS = 1 * SECOND
 
@@ -166,7 +166,7 @@ function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer
   if (answer.kind === 'conflict') {
     ports.log.error(
       { rid, kind, usedMicro: answer.usedMicro },
-      'captured twice with different amounts: the first stands',
+      'captured twice with different amounts: the first counts',
     )
   }
   if (state.unsettled.get(rid) === entry.waiting) state.unsettled.delete(rid)

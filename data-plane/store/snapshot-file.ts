@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 
 /** The largest copy that is read, in bytes. */
 const MAX_FILE_BYTES = 1_073_741_824
-/** The file is written anew when more than this is outdated lines, and they are more than half of it. */
+/** The file is written anew when outdated lines are more than this, and more than half of the file. */
 const MIN_WASTE_BYTES = 1_048_576
 
 /** Documents that changed since the last save, by name; null for a removed one. */

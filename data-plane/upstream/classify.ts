@@ -55,9 +55,9 @@ const NOT_ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 407, 408, 
 const ABOUT_THE_LENDER: ReadonlySet<RefusalCause> = new Set(['account', 'quota'])
 
 /**
- * Classifies the error status of a forwarded call. The buyer chose the path, so 403 and 404 concern that choice: nobody
- * can have a lender's key backed off by requests for missing things. An account without credit is the lender's fault in
- * any wording.
+ * Classifies the error status of a forwarded call. The buyer chose the path, so 403 and 404 concern that choice: a
+ * buyer cannot have a lender's key backed off by requests for missing paths. An account without credit is the lender's
+ * fault in any wording.
  */
 export function classifyForwarded(
   status: number,

@@ -152,7 +152,7 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
 
 type Watch = {
   readonly signal: AbortSignal
-  /** Waits for a step for so many milliseconds. After that the fetch ends with this fault. */
+  /** Waits for a step for this many milliseconds. After that the fetch ends with this fault. */
   within<Result>(ms: number, fault: FileFaultName, step: () => Promise<Result>): Promise<Result>
   /** The fault that ended the fetch: the fault of this watch, the fault in `error`, or else `usual`. */
   faultOf(error: unknown, usual: FileFaultName): FileFault

@@ -46,7 +46,7 @@ export type KeyPatterns = {
  */
 const BLOCK_CHARS = 16
 const LEAST_CHARS = 8
-/** A longer credential is searched for by so many of its blocks. */
+/** A longer credential is searched for by this many of its blocks. */
 const MAX_BLOCKS = 256
 /** Bytes of the states that are kept for all credentials of a process. An answer that needs more makes them anew. */
 const MAX_STATE_BYTES = 33_554_432
@@ -109,7 +109,7 @@ function createStateMemory(maxBytes: number): StateMemory {
   }
 }
 
-/** The texts that stand for one character or byte of a block, and the pairs of bytes within them and at their edges. */
+/** The spellings of one character or byte of a block, and the pairs of bytes within them and at their edges. */
 type Place = {
   readonly texts: readonly string[]
   readonly firsts: readonly number[]

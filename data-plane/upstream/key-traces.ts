@@ -5,7 +5,8 @@
  */
 
 /**
- * A run of so many characters of a credential must not leave this process. Shorter credentials are searched for whole.
+ * A run of this many characters of a credential must not leave this process. Shorter credentials are searched for
+ * whole.
  */
 const RUN = 8
 const LEAST_RUN = 4

@@ -23,7 +23,7 @@ const KINDS: readonly { readonly type: string; readonly head: RegExp }[] = [
   { type: 'audio/aac', head: /^\xff[\xf0\xf1\xf8\xf9]/ },
 ]
 
-/** Boxes that hold video as well as sound. Only the server tells which. */
+/** Containers of video or sound. Only the content type of the server says which. */
 const EITHER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['video/mp4', new Set(['audio/mp4'])],
   ['video/webm', new Set(['audio/webm'])],

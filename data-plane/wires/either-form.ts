@@ -12,8 +12,8 @@ type HeadOptions = Pick<DecoderHead, 'takeHeaders'> & { readonly streamType?: st
 
 /**
  * Reads an answer in the form in which it arrives. Some providers answer a request for a stream with one JSON object,
- * and a request for an object with a stream; the first byte tells. Google wraps an error in a list. `read` makes the
- * decoder of either form; both write the requested form.
+ * and a request for an object with a stream; the first byte shows the form. Google wraps an error in a list. `read`
+ * makes the decoder of either form; both write the requested form.
  */
 export function eitherForm(
   isStreamed: boolean,

@@ -3,8 +3,8 @@ import { isRecord, scanMembers } from '#shared/json-members.ts'
 
 /**
  * Members by which gateways at sellers take another address or credential than their own, such as LiteLLM's `api_base`.
- * A buyer who could set one would send a call anywhere with a seller's key, or have somebody else pay for it. Unknown
- * members may pass to a provider that allows them. These never do.
+ * A buyer who could set one would send a call anywhere with a seller's key, or at the expense of another account.
+ * Unknown members may pass to a provider that allows them. These never do.
  */
 
 /** Names of such members without case and separators, in which gateways differ. */

@@ -12,7 +12,7 @@ export type Edits = {
   readonly listed?: ReadonlySet<string>
   /** Names that clients use for a member, and its forwarded name. Members under two of them have the same value. */
   readonly renamed?: ReadonlyMap<string, string>
-  /** Members of ours that follow, as JSON text that begins with a comma. */
+  /** Members that the market adds at the end, as JSON text that begins with a comma. */
   readonly added?: string
 }
 

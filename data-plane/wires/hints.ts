@@ -24,8 +24,8 @@ export const ROUTING_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Members of OpenRouter's `provider` object that promise facts about a seller which nobody here can promise, each with
- * the values that ask for nothing. Members that only tune a preference (`max_price`, `preferred_*`) are ignored.
+ * Members of OpenRouter's `provider` object that promise facts about a seller which this market cannot promise, each
+ * with the values that ask for nothing. Members that only tune a preference (`max_price`, `preferred_*`) are ignored.
  */
 const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
   ['zdr', [false]],
@@ -36,8 +36,8 @@ const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
 ])
 
 /**
- * The values of OpenRouter's `sort`, and whether each puts speed before price. A single measure of speed stands for
- * both words.
+ * The values of OpenRouter's `sort`, and whether each puts speed before price. Both words of speed
+ * sort by the same figure.
  */
 const SORTS: ReadonlyMap<unknown, boolean> = new Map([
   ['price', false],

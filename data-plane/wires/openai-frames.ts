@@ -27,7 +27,7 @@ export function streamEnd(head: string, receipt: Receipt): string {
   return `${head}],"usage":${chatUsageJson(receipt)}}\n\n${DONE_MARK}`
 }
 
-/** The members that tell why a choice ended. */
+/** The members with the reason why a choice ended. */
 export function endMembers(reason: string, isCeiling: boolean): string {
   return `"finish_reason":"${reason}"${isCeiling ? ',"native_finish_reason":"cost_ceiling_reached"' : ''}`
 }

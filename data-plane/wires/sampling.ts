@@ -5,7 +5,7 @@ import { SAMPLING_KNOBS } from '#shared/protocols/middle-form/sampling-knobs.ts'
 /** Members of a request that {@link readSampling} reads. */
 export const SAMPLING_FIELDS: readonly string[] = [...SAMPLING_KNOBS.map(([name]) => name), 'logit_bias']
 
-/** The knobs of a request under OpenAI's names. */
+/** The sampling parameters of a request under OpenAI's names. */
 export function readSampling(body: Readonly<Record<string, unknown>>): Sampling {
   const sampling: { [key in (typeof SAMPLING_KNOBS)[number][1]]?: number } = {}
   for (const [name, key] of SAMPLING_KNOBS) {

@@ -30,7 +30,7 @@ const Content = z.discriminatedUnion('kind', [
   /** The maker's signature over visible reasoning, or reasoning that only the maker can read. */
   z.strictObject({ kind: z.literal('signature'), text: z.string() }),
   z.strictObject({ kind: z.literal('redacted'), text: z.string() }),
-  /** The maker's name of the phase of the text that begins after so many characters of the answer's texts. */
+  /** The maker's name of the phase of the text that begins after this many characters of the answer's texts. */
   z.strictObject({ kind: z.literal('phase'), phase: z.string(), at: z.int().nonnegative() }),
 ])
 const Sealed = z.tuple([z.string(), Content])
@@ -50,7 +50,8 @@ export type TurnSeal = {
 }
 
 /**
- * Makes seals that nobody else can make: a mark, an authentication code and compressed JSON, in letters of base64url.
+ * Makes seals that only this market can make: a mark, an authentication code and compressed JSON, in letters of
+ * base64url.
  */
 export function createTurnSeal(pepper: Secret): TurnSeal {
   const key = pepper.derive('parts of turns that buyers keep')

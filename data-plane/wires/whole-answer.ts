@@ -110,7 +110,7 @@ export function readAnswerText(text: string): WholeAnswer | undefined {
   }
 }
 
-/** A malformed answer; `text` tells why. */
+/** A malformed answer; `text` is the reason. */
 export function foundMalformed(text: string): AnswerFindings {
   return { failure: malformed(text), contentBytes: 0 }
 }

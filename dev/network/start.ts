@@ -27,7 +27,7 @@ const QUEUES = new Set(readSandboxProviders().flatMap(({ id, isQueue }) => (isQu
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 const ANSWER_LIMIT_MS = 2_000
-/** Keys can pay meanwhile, so a market without payments by wallet starts all the same. */
+/** Keys can pay meanwhile, so the market starts without payments by wallet. */
 const WALLETS_LIMIT_MS = 15_000
 /** The largest number of tries to start a provider whose port is taken between the check and the start. */
 const MAX_PROVIDER_TRIES = 5

@@ -167,7 +167,7 @@ function faultOf({
     if (calls.some((id) => !results.includes(id))) return `messages.${index}: tool_use without tool_result`
     const firstOther = blocks.findIndex(({ type }) => type !== 'tool_result')
     if (firstOther >= 0 && blocks.slice(firstOther).some(({ type }) => type === 'tool_result')) {
-      return `messages.${index}: tool_result blocks stand first`
+      return `messages.${index}: tool_result blocks must come first`
     }
   }
   return undefined

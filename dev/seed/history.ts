@@ -28,9 +28,9 @@ const MIN_GRANT_DOLLARS = 100
 type HistoryCtx = Pick<ControlPlane, keyof ControlPlane>
 
 /**
- * Gives the market about this many trades over its last 30 days. Grants fund the buyers, and calls are posted like by
- * the worker, each at a past time. The given wallets bought most of them. Trades of an earlier run stay, and a later
- * run continues from their end. Returns the number of posted calls.
+ * Gives the market about this many trades over its last 30 days. Grants fund the buyers, and the calls are posted as
+ * the worker posts them, each at a past time. The given wallets bought most of them. Trades of an earlier run stay, and
+ * a later run continues from their end. Returns the number of posted calls.
  */
 export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: readonly string[] = []): Promise<number> {
   const now = ctx.clock.now()

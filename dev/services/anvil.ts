@@ -37,7 +37,7 @@ export type AnvilOptions = {
   readonly dataDir?: string
   readonly logFile: string
   readonly port?: PortOf
-  /** Makes a block every so many seconds in place of one for each transaction. */
+  /** Makes a block at this interval in seconds, in place of one for each transaction. */
   readonly blockSeconds?: number
   readonly log?: (line: string) => void
 }

@@ -8,8 +8,8 @@ const GOOGLE_REGION = '[a-z]{2,20}(?:-[a-z]{2,20}[1-9]\\d?)?'
 /**
  * The patterns that an operator may write in place of a host, each with the meaning of its star: a part of one DNS
  * label, never a dot. A name does not show whether one provider runs every host below a domain: under `*.amazonaws.com`
- * are buckets that anybody can open (`bedrock-runtime.s3.amazonaws.com` is one), and under `*.co.uk` are hosts of
- * everybody. Any other pattern is refused.
+ * are buckets that any customer can create (`bedrock-runtime.s3.amazonaws.com` is one), and under `*.co.uk` are hosts
+ * of any owner. Any other pattern is refused.
  */
 const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['*.openai.azure.com', OWN_NAME],

@@ -3,7 +3,7 @@ import type { Endpoint } from './model.ts'
 import { ENDPOINTS } from './model.ts'
 import { createHostList, FileHostsSchema, isHostOrPattern, ProviderHostsSchema } from './provider-hosts.ts'
 
-/** The endpoints that a provider's host serves. Null stands for every endpoint of its protocol. */
+/** The endpoints that a provider's host serves. Null means every endpoint of its protocol. */
 export const ProviderEndpointsSchema = z
   .array(z.enum(ENDPOINTS))
   .min(1)

@@ -113,7 +113,7 @@ function memberOf(model: Model): Member {
 /**
  * Finds the newest chat model of a family: one with a name that holds every word of the family in order, and no word of
  * another line of products. `claude-sonnet` finds `claude-sonnet-4.5`, and `gemini-flash` finds `gemini-2.5-flash`,
- * never its image model. A larger model stands for a family without a plain one. A version must match exactly:
+ * never its image model. If the family has no plain model, it finds a larger one. A version must match exactly:
  * `claude-sonnet-4` is not `claude-sonnet-4.5`. When a model has the very name of the family, only that name matches,
  * and its other sizes do not.
  */

@@ -305,7 +305,7 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
   }
   const hosts = record.hosts.map(({ baseUrl }) => hostOf(baseUrl))
   if (record.style === 'header') {
-    // The host alone tells the role of a target, so no two share one, and nothing precedes the path.
+    // The host alone identifies the role of a target. So no two targets share a host, and nothing precedes the path.
     if (new Set(hosts).size < hosts.length) yield { path: ['hosts'], message: 'two roles share a host' }
     for (const [at, { baseUrl }] of record.hosts.entries()) {
       if (new URL(baseUrl).pathname !== '/')

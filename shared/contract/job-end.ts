@@ -52,7 +52,7 @@ export function writeJobEnd(submit: UsageEvent, { outcome, errorCode, charge, no
 }
 
 /**
- * The end of a job as its booked event tells it: without files, and without its provider's own text. Undefined for any
+ * The end of a job as its booked event has it: without files, and without its provider's own text. Undefined for any
  * other event.
  */
 export function endAsBooked(event: string): JobEnd | undefined {

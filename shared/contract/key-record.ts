@@ -35,7 +35,7 @@ const OwnProviderSchema = z.object({
   id: z.string().startsWith('prv_'),
   model: z.string().nullable(),
   provider: z.string(),
-  /** The model's name at the provider. Null stands for the canonical name. */
+  /** The model's name at the provider. Null means the canonical name. */
   providerModel: z.string().nullable(),
   baseUrl: z.string(),
   apiFormat: ProtocolNameSchema,

@@ -18,7 +18,7 @@ export const LookupRecordSchema = z
     request_id: z.string(),
     model: z.string(),
     provider: z.string().nullable(),
-    /** Null while the call runs, and for a call that nobody served. */
+    /** Null while the call runs, and for a call that no provider served. */
     served_by: z.enum(SERVED_BY).nullable(),
     settlement_status: z.enum(SETTLEMENT_STATUSES),
     settlement_type: z.enum(SETTLEMENT_TYPES),

@@ -9,7 +9,7 @@ export type RailName = z.infer<typeof RailNameSchema>
 
 /** Prepaid credit, held and captured in the gate. */
 export const CREDIT_RAIL = 'credit'
-/** A call to a provider of the buyer's own. Nobody is paid for it. */
+/** A call to a provider of the buyer's own. No seller is paid for it. */
 export const OWN_RAIL = 'own'
 
 /** The names of settlements in look-ups. */

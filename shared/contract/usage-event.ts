@@ -98,9 +98,10 @@ export function jobOfEnd(rid: string): string | undefined {
  * zero.
  *
  * A long job has two. Its `submit` has the quote as `holdMicro` and as `chargeMicro`, with `sellerNetMicro` and
- * `feeMicro` zero, because nobody is paid yet, and `outcome` `succeeded`. Its `end` has {@link jobEndId} as `rid`, the
- * quote as `holdMicro`, and the final charge with its split; it is captured with an amount of zero, because the money
- * left the balance at the submit. A reader that knows only calls refuses both: one by its split, the other by its id.
+ * `feeMicro` zero, because no seller is paid yet, and `outcome` `succeeded`. Its `end` has {@link jobEndId} as `rid`,
+ * the quote as `holdMicro`, and the final charge with its split. The end is captured with an amount of zero, because
+ * the money left the balance at the submit. A reader that knows only calls refuses both: one by its split, the other by
+ * its id.
  */
 export const UsageEventSchema = z.object({
   v: z.literal(1),

@@ -12,7 +12,7 @@ export const SURCHARGES = {
   search: 'searches',
   cache_storage: 'a cache that is kept at the provider and paid for by the hour',
   deep_search: 'deeper searches',
-  thinking: 'thoughts of a model that answers without them as well',
+  thinking: 'reasoning of a model that can also answer without it',
   prediction: 'a predicted text, whose rejected tokens are billed',
   plugins: 'plugins',
   other_model: 'an answer of another model',

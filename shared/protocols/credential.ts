@@ -30,7 +30,7 @@ export function credentialWords(speaker: Speaker): string {
   return formOf(speaker).words
 }
 
-/** The parts of a sealed credential that nobody else may read. */
+/** The parts of a sealed credential that only its owner may read. */
 export function secretsOf(speaker: Speaker, text: string): readonly string[] {
   return formOf(speaker).secretsOf?.(text) ?? [text]
 }

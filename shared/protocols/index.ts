@@ -48,7 +48,7 @@ export type ProtocolName = keyof typeof PROTOCOLS
 
 export const PROTOCOL_NAMES = Object.keys(PROTOCOLS) as [ProtocolName, ...ProtocolName[]]
 export const ProtocolNameSchema = z.enum(PROTOCOL_NAMES)
-/** The protocol of a seller's host where nobody names one. */
+/** The protocol of a seller's host by default. */
 export const DEFAULT_PROTOCOL: ProtocolName = 'openai'
 
 /** Anything that names a provider's protocol: an offer, a buyer's own provider, a stored job. */

@@ -1,7 +1,7 @@
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** A refusal repeats at most so many names. */
+/** A refusal repeats at most this many names. */
 const MAX_NAMED = 50
 
 /** The ids of the providers that have these names; undefined when none has. */

@@ -2,8 +2,8 @@
  * `npm run bench`: runs the data plane on one core and everything else on the other, and prints one table. Beside every
  * figure of the data plane is the figure of a bare Fastify and undici pass-through of the same bytes in the same run.
  * The worker is stopped while the data plane is loaded, unless a row says otherwise. Posting is measured by itself,
- * because on two cores it would take the load generator's. wrk drives the closed loops, or autocannon where there is no
- * wrk. The table names the driver, and lists refusals.
+ * because on two cores it would take the core of the load generator. wrk drives the closed loops, or autocannon where
+ * there is no wrk. The table names the driver, and lists refusals.
  *
  * `-- --seconds 10` sets the length of each load. `-- --profile DIR` writes a CPU profile of the data plane there.
  * `-- --streams 2000 --stream-seconds 60` sets the number and the length of open streams. `-- --only whole,streamed`
@@ -108,7 +108,7 @@ async function compare({ market, driver, pass }: Sides, kind: Kind): Promise<{ b
     ourResults.push(await measure(driver, ours, market.network.sandbox.pids['data_plane'] ?? 0, kind === 'probe'))
     const reasons = describeRefusals(before, await countRefusals(market.network.sandbox.api_base_url))
     if (reasons !== '' && !isDemands(kind, reasons))
-      say({ what: '  of the load before, the data plane says', figure: reasons })
+      say({ what: '  refusals of the previous load, by reason', figure: reasons })
   }
   market.resumePosting()
   return { bare: median(bareResults), ours: median(ourResults) }

@@ -162,7 +162,7 @@ function watchScript(shows: string): string {
       const loaded = performance.getEntriesByType('resource')
       const asked = loaded.filter(({ name, responseEnd }) => name.endsWith('/graphql') && responseEnd <= usefulMs)
       const dataMs = Math.max(0, ...asked.map(({ duration }) => duration))
-      // A script that is preloaded and then run stands there twice.
+      // The browser lists a script twice that is preloaded and then run.
       const assets = [...new Set(loaded.map(({ name }) => name).filter((name) => name.includes('/assets/')))]
       return { lcpMs, shift, usefulMs, dataMs, assets }
     }

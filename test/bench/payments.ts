@@ -14,8 +14,8 @@ import { openLine } from './wallet-line.ts'
 const TURNS = 60
 const AT_ONCE = 100
 /**
- * Turns of the comparison of keys, and those before them. A key has 600 calls per minute, and the prepaid one makes two
- * a turn.
+ * Turns of the comparison of keys, and uncounted turns before them. A key has 600 calls per minute, and the prepaid key
+ * makes two calls a turn.
  */
 const KEY_TURNS = 250
 const KEY_WARM_UP = 40

@@ -26,8 +26,8 @@ const FIVE = 5_000_000n
 type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
 
 /**
- * Measures the treasury on a chain of its own, with one key: a drain of a thousand sellers, deposits after their last
- * confirmation, and the comparison of a hundred thousand transfers with the books.
+ * Measures the treasury on a chain of its own, with one key: a payout run of a thousand sellers, deposits after the
+ * last confirmation, and the comparison of a hundred thousand transfers with the books.
  */
 export async function measureTreasury(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-bench-'))
@@ -57,7 +57,7 @@ async function measureDrain(world: PayoutWorld): Promise<Row> {
     if ((await world.chain.usdcBalance(purse.address)) !== BigInt(OWED))
       throw new Error(`the wallet ${purse.address} lacks its money`)
   }
-  return { what: `drain of ${SELLERS} sellers, one key`, figure: `${took.toFixed(1)} s` }
+  return { what: `payout run of ${SELLERS} sellers, one key`, figure: `${took.toFixed(1)} s` }
 }
 
 /** From the block that confirms a deposit until the account has it, with a turn of the worker each half second. */

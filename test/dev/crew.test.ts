@@ -64,7 +64,7 @@ describe('the crew', () => {
     await crew.stop([])
   })
 
-  it('leaves a member down that tests kill on purpose', async () => {
+  it('does not restart a member that tests kill on purpose', async () => {
     const { actors, member } = createStage()
     const { crew, lines } = createObservedCrew()
     const provider = await crew.add(member('provider', 'never'))
@@ -126,7 +126,7 @@ describe('the crew', () => {
     await crew.stop([])
   })
 
-  it('restarts a member at once that found its port taken, and does not count it as an end', async () => {
+  it('restarts a member whose port was taken at once, and does not count it as an end', async () => {
     const { actors, member } = createStage()
     const { crew, lines, givenUp } = createObservedCrew()
     await crew.add(member('plane'))

@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const newHome = () => mkdtempSync(join(folder, 'home-'))
 
-/** The chain of a home, started like by `npm start`, without the rest of the network. */
+/** The chain of a home, started as by `npm start`, without the rest of the network. */
 async function startIn(root: string, chainRpcUrl = '') {
   const home = await openHome(root, false)
   const places = await choosePlaces({ first: 0, providers: [], file: home.path('providers.json') })
@@ -142,7 +142,7 @@ describe('the chain of a development network', () => {
     expect(await fresh.usdc()).toBe(FIRST_USDC)
   })
 
-  it('is never touched when an external chain is used', async () => {
+  it('does not start when an external chain is set, which gets no request', async () => {
     const given = await startTestChain()
     const relay = await rpcRelay(given.rpcUrl)
     try {

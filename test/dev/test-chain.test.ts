@@ -169,7 +169,7 @@ describe('the relay in front of a chain', () => {
   })
 
   it.each([
-    ['done-refused', { error: { message: 'the chain is tired' } }],
+    ['done-refused', { error: { message: 'the chain refuses' } }],
     ['done-unheard', undefined],
     ['done-cut', undefined],
     ['twice', { error: expect.anything() }],

@@ -19,7 +19,7 @@ let eve: Person
 
 type Spent = EventWish & { readonly ago?: number; readonly facts?: Record<string, unknown> }
 
-/** Books calls that were admitted so many milliseconds ago. Returns their request ids in that order. */
+/** Books calls that were admitted this many milliseconds ago. Returns their request ids in that order. */
 async function book(person: Person, calls: readonly Spent[]): Promise<string[]> {
   const rids: string[] = []
   const events = calls.map(({ ago = 0, facts = {}, ...wish }) => {
@@ -147,7 +147,7 @@ describe('usage', () => {
     expect((await buckets('interval=hour&period=24h')).length).toBeGreaterThan(0)
   })
 
-  it("is the same at all three doors, and shows nobody another buyer's calls", async () => {
+  it("is the same at all three doors, and shows no buyer another buyer's calls", async () => {
     const rest = await page('/usage?max_items=3')
     const graph = await market.graphql(
       ada.buyerKey,

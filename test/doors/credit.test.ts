@@ -234,7 +234,7 @@ describe('GraphQL', () => {
 describe('tRPC', () => {
   const get = (path: string) => status(market.rest('GET', path, { key: ada.sellerKey }))
 
-  it('refuses large batches, batches of mutations and inputs that are not JSON, before anybody is identified', async () => {
+  it('refuses large batches, batches of mutations and inputs that are not JSON, before it identifies the caller', async () => {
     expect(await get(`/trpc/${'offer.list,'.repeat(10)}offer.list?batch=1&input={}`)).toBe(400)
     expect(await get(`/trpc/${'offer.list%2C'.repeat(10)}offer.list?batch=1&input={}`)).toBe(400)
     expect(await get(`/trpc/${','.repeat(5_000)}?batch=1`)).toBeGreaterThanOrEqual(400)

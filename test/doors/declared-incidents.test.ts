@@ -22,7 +22,7 @@ afterAll(() => market?.stop())
 const first = async (filter: object = {}) => (await everybody.market.declaredIncidents.query(filter)).items[0]
 
 describe('an incident that operators declare', () => {
-  it('is shown to everybody, step by step, until its end', async () => {
+  it('is shown to all callers, step by step, until its end', async () => {
     const startedAt = Date.now() - HOUR
     const wanted = { title: 'Slow answers', note: 'We look into it.', models: ['lab/GPT-test'], startedAt }
     const { id } = await staff.incident.declare.mutate(wanted)

@@ -107,7 +107,7 @@ describe('an alert by e-mail', () => {
     expect(text).toContain(`${PAGE}/unsubscribe#alert=${path.split('/').slice(-2).join('/')}`)
   })
 
-  it('goes to nobody who has not verified the address', async () => {
+  it('does not go to an unverified address', async () => {
     const person = await reader()
     const other = await reader()
     const REFUSED = [400, 'invalid_request']

@@ -144,7 +144,7 @@ describe('a link by e-mail', () => {
     expect((await asking.send('GET', '/v1/auth/session')).status).toBe(401)
   })
 
-  it('signs nobody in by GET', async () => {
+  it('does not sign in by GET', async () => {
     const address = newAddress()
     const browser = newBrowser()
     await ask(browser, address)
@@ -316,7 +316,7 @@ describe('an address of an account', () => {
     expect(refusal(await add(browser, code))).toEqual(REFUSED)
   })
 
-  it('is removed while another way remains, and then signs nobody in to the account', async () => {
+  it('is removed while another way remains, and then does not sign in to the account', async () => {
     const address = newAddress()
     const { browser, user } = await newPasskeyAccount(market, PAGE)
     const { id } = WithId.parse((await add(browser, await codeToAdd(browser, address))).body)

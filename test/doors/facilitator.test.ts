@@ -115,7 +115,7 @@ describe('the paths of a facilitator', () => {
     return { x402Version: 2, paymentPayload: payload, paymentRequirements: requirement }
   }
 
-  it('verify for everybody, and settle only for operators and the data planes', async () => {
+  it('verify for all callers, and settle only for operators and the data planes', async () => {
     const body = await asked()
     expect((await post('verify', body)).status).toBe(200)
     const { buyerKey, sellerKey } = await market.person()

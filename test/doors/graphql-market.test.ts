@@ -50,7 +50,7 @@ const Book = z.object({
 const BOOK = 'edges { cursor node { id rank available discountPct } } pageInfo { hasNextPage endCursor }'
 
 describe('markets', () => {
-  it('are there for everybody, with the best prices among offers that can serve now', async () => {
+  it('are open to all callers, with the best prices among offers that can serve now', async () => {
     const Rows = z.object({
       markets: z.object({ edges: z.array(z.object({ node: z.looseObject({ id: z.string() }) })) }),
     })

@@ -92,7 +92,7 @@ describe('subscriptions', () => {
     const first = await subscribe(query)
     await seen(first, 'the book as it is', holds('"discountPct":10'))
     const second = await subscribe(query)
-    await seen(second, 'the book for who comes later', holds('"discountPct":10'))
+    await seen(second, 'the book for a later subscriber', holds('"discountPct":10'))
     await invoke(market.plane, ada.seller, updateOffer, { id: offerId, discount: 35 })
     for (const stream of [first, second]) await seen(stream, 'the new price', holds('"discountPct":35'))
     const backedOff = { consecutiveFailures: 3, ejections: 1, backedOffUntil: Date.now() + HOUR, errorClass: 'timeout' }

@@ -55,7 +55,7 @@ const series = async (input: object) =>
   (await invoke(market.plane, NOBODY, marketSeries, { from: HOUR_NOW - 3 * HOUR, ...input })) ?? []
 
 describe('series of the market', () => {
-  it('have one point per bucket, for everybody, with every call in it', async () => {
+  it('have one point per bucket, for all callers, with every call in it', async () => {
     const points = await series({})
     expect(points.map(({ bucket, calls, volumeMicro }) => [(HOUR_NOW - bucket) / HOUR, calls, volumeMicro])).toEqual([
       [3, 6, 1_800n],
@@ -113,7 +113,7 @@ describe('the prices of a model', () => {
 })
 
 describe('the tRPC door', () => {
-  it('answers series, prices and trades to everybody, amounts as text', async () => {
+  it('answers series, prices and trades to all callers, amounts as text', async () => {
     const client = market.trpc(undefined)
     const points = await client.market.series.query({ from: HOUR_NOW - 3 * HOUR, groupBy: ['model'] })
     expect(points?.[0]).toMatchObject({ model: 'claude-test', volumeMicro: '600' })

@@ -194,7 +194,7 @@ describe('REST', () => {
     expect([bare.status, codeOf(bare)]).toEqual([400, 'idempotency_key_required'])
   })
 
-  it('lists in pages and says where the caller stands in its limit', async () => {
+  it('lists in pages and reports the used part of the limit of the caller', async () => {
     const cleo = await market.person()
     await listOffer(market, cleo.seller)
     await listOffer(market, cleo.seller)

@@ -114,7 +114,7 @@ describe('figures of the market for operators', () => {
     expect(BigInt(await fees())).toBe(before - 50n)
   })
 
-  it('are refused beyond 31 days, and to everybody but operators', async () => {
+  it('are refused beyond 31 days, and to all callers but operators', async () => {
     const long = staff.figures.read.query({ from: END - 32 * DAY, to: END })
     expect(await trpcCodeOf(long)).toBe('invalid_request')
     expect(await trpcCodeOf(staff.figures.read.query({ from: END, to: END - DAY }))).toBe('invalid_request')

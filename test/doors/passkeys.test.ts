@@ -133,7 +133,7 @@ describe('an account with a passkey', () => {
     expect(refusal(refused)).toEqual([409, 'conflict'])
   })
 
-  it('links a wallet by a message that names the account and signs nobody in', async () => {
+  it('links a wallet by a message that names the account and does not sign in', async () => {
     const [{ browser, user }, stranger] = [await newAccount(), await newAccount()]
     const wallet = newWallet()
     const signed = await signedLink(browser, wallet)

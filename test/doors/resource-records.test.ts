@@ -130,7 +130,7 @@ const MARKETS = `{
   }
 }`
 
-describe('anybody', () => {
+describe('any caller', () => {
   beforeAll(async () => {
     await put(
       fourth({

@@ -176,7 +176,7 @@ const titled = (rows: readonly DoorRow[]) => rows.map((row) => [row.operation, r
 
 describe('at every door', () => {
   it.each(titled(DOOR_ROWS.filter(({ by }) => by === 'nobody')))(
-    '%s answers the same to everybody',
+    '%s answers the same to all callers',
     async (_name, row) => {
       await expectSameAnswers(row)
     },
@@ -228,7 +228,7 @@ describe('a change whose audit row is refused', () => {
       const all = Object.values(doors)
       const call = all[calls % all.length]
       if (call === undefined || operation.limit === 'read' || operation.isAudited === false) continue
-      // The checker stops payouts at a breach, whoever runs it. A stop does not wait for the audit.
+      // The checker stops payouts at a breach, under every caller. A stop does not wait for the audit.
       if (operation.name === 'invariants.run') continue
       // The commit is the last moment at which a row can be refused.
       const said = await withAuditFault(db, { fault: 'refuses the row at the commit' }, () =>

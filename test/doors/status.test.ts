@@ -85,7 +85,7 @@ describe('incidents', () => {
     expect(await market.trpc(undefined).market.incidents.query({})).toMatchObject({ nextToken: null })
   })
 
-  it("are periods of back-off of one model at one provider, for everybody and without a seller's name, ended or running", async () => {
+  it("are periods of back-off of one model at one provider, for all callers, without a seller's name, ended or running", async () => {
     const client = market.trpc(undefined)
     const page = await client.market.incidents.query({ maxItems: 1 })
     const shared = { model: 'gpt-test', provider: 'test', cause: 'timeout', offersOnSale: 2 }

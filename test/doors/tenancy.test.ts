@@ -170,10 +170,10 @@ async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): P
   return (await market.rest('GET', path, by)).body
 }
 
-/** Path variables that name nobody's record: a row with one is about the caller's own things there. */
+/** Path variables that name no tenant's record. A row with one is about the caller's own records there. */
 const SHARED_NAMES: Readonly<Record<string, string>> = { provider: 'sample' }
 /**
- * Rows whose path names a record. Files behind signed links are left out, because anybody with a link may read them.
+ * Rows whose path names a record. Files behind signed links are left out, because every holder of a link may read them.
  */
 const NAMED = ROWS.filter(
   ({ path }) => path.includes('/:') && !path.startsWith('/v1/exports') && !path.endsWith('/bills/:provider'),

@@ -17,7 +17,7 @@ let seller: AccountId
 
 type Spent = EventWish & { readonly ago?: number; readonly took?: number; readonly facts?: Record<string, unknown> }
 
-/** Books calls that were admitted so many milliseconds ago. Returns their request ids in that order. */
+/** Books calls that were admitted this many milliseconds ago. Returns their request ids in that order. */
 async function book(person: Person, calls: readonly Spent[]): Promise<string[]> {
   const rids: string[] = []
   const events = calls.map(({ ago = 0, took = 1_400, facts = {}, ...wish }) => {

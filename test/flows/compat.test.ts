@@ -52,9 +52,7 @@ async function refusal(sent: Sent): Promise<[number, string]> {
   return [answer.status, error.type]
 }
 
-/**
- * Sends a request that only announces its body. A client that sends megabytes may not notice that nobody reads them.
- */
+/** Sends a request that only announces its body. A client that sends megabytes may not notice a refusal. */
 function announce(bytes: number): Promise<string> {
   const { hostname, port, host } = new URL(network.sandbox.api_base_url)
   return new Promise((resolve, reject) => {

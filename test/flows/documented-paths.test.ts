@@ -148,8 +148,8 @@ describe('each path and method in the contract', () => {
     expect((await ask(asked)).status).toBe(200)
   })
 
-  // A stranger is asked for a key, for money, or for the missing part. The message tells a missing job from an unknown
-  // path.
+  // A stranger is asked for a key, for money, or for the missing part. The message distinguishes a missing job from an
+  // unknown path.
   it.each([
     ...CALLS,
     ...spread('/v1/seller', SELLER),

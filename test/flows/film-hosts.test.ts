@@ -265,7 +265,7 @@ async function keyOf({ account, address }: ChainWallet): Promise<string> {
 }
 
 describe('a job whose payment cannot be taken', () => {
-  it('is shown to nobody until the money arrives after all', async () => {
+  it('is hidden until the money arrives after all', async () => {
     const payer = await chain.newWallet({ usdc: 1_000_000n, eth: 10n ** 17n })
     const friend = await chain.newWallet({ eth: 10n ** 17n })
     const clientOf = ({ account }: ChainWallet) =>

@@ -146,7 +146,7 @@ describe('work that is refused', () => {
   type Ask = (headers: Record<string, string>) => Promise<Response>
   const works: Readonly<Record<string, Ask>> = {
     'unknown paths': (headers) => fetch(new URL('/v1/nothing', url), { headers }),
-    'prices that nobody pays': (headers) => paid(headers),
+    'prices that are never paid': (headers) => paid(headers),
     'malformed keys': (headers) => paid({ ...headers, ...bad }),
     'malformed payments': (headers) => paid({ ...headers, 'payment-signature': 'e30=' }),
     'look-ups without a key': (headers) => fetch(new URL('/v1/key', url), { headers }),

@@ -269,7 +269,7 @@ describe("a buyer with OpenRouter's own client", () => {
     await expect(client.endpoints.list({ author: 'openai', slug: 'gpt-0' })).rejects.toMatchObject({ statusCode: 404 })
   })
 
-  it('reads its credit, whose two figures are the rest and the use, to the micro', async () => {
+  it('reads its credit as the rest and the used amount, to the micro', async () => {
     const { buyerKey } = await doorsOf(network).user(3)
     const own = new OpenRouter({ serverURL: `${network.sandbox.api_base_url}/v1`, apiKey: buyerKey })
     const answer = await own.chat.send({ chatRequest: { model: MODEL, messages: MESSAGES } })

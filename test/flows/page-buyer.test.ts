@@ -206,7 +206,7 @@ it('a file of a table has every row, with ISO times and the units of its amounts
   await context.close()
 })
 
-it('an owner makes a workspace and switches to it: the tab reads and pays for it, and back', async () => {
+it('an owner makes a workspace and switches to it: the tab reads and pays for the workspace until the owner switches back', async () => {
   const wallet = newWallet()
   const { context, page, complaints } = await open()
   await openWallet(context, wallet)

@@ -335,7 +335,7 @@ describe('an operator', () => {
       .waitFor()
     await dialog(page).getByRole('button', { name: 'Preview' }).click()
     await dialog(page)
-      .getByText(/1 price touches \d+ offers? of \d+ sellers? and \d+ buyers?/)
+      .getByText(/1 price affects \d+ offers? of \d+ sellers? and \d+ buyers?/)
       .waitFor()
     await dialog(page).getByRole('button', { name: 'Set the prices' }).click()
     await page.getByRole('row', { name: /scheduled.*\$7\.125.*a test of the page/ }).waitFor()

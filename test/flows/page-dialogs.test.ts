@@ -249,7 +249,7 @@ describe('the page on a bad day', () => {
       )
     })
     await page.goto(`${url}/buyer/logs?call=${call}`)
-    await dialog(page).getByText('No call of yours has this id').waitFor()
+    await dialog(page).getByText('You have no call with this ID').waitFor()
     await dialog(page)
       .getByRole('row', { name: /^Charged/ })
       .waitFor()
@@ -276,7 +276,7 @@ describe('the page on a bad day', () => {
     const none = await told(`/seller/offers/${nothing}`, 'No such offer')
     expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
     for (const [path, missing] of [
-      ['/buyer/logs?call=', 'No call of yours has this id'],
+      ['/buyer/logs?call=', 'You have no call with this ID'],
       ['/receipt?id=', 'You have no call with this ID'],
     ] as const) {
       await told(`${path}${call}`, missing)

@@ -98,7 +98,7 @@ describe('a reader with an e-mail address', () => {
     const other = await open()
     await other.page.goto(link)
     await other.page.getByText('Another browser asked for this link.').waitFor()
-    // A scanner that opens the link and runs its scripts signs nobody in.
+    // A scanner that opens the link and runs its scripts does not sign in.
     expect((await other.context.cookies()).map(({ name }) => name)).not.toContain('mkt_session')
     await button(other.page, `Sign in as ${address}`).click()
     await heading(other.page, 'Get started').waitFor()

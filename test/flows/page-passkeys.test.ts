@@ -154,7 +154,7 @@ describe('a new user with a passkey', () => {
 })
 
 describe('an invite link', () => {
-  it('leads a stranger through a new passkey account into the organisation, and its secret to no server', async () => {
+  it('leads a stranger through a new passkey account into the organisation, and sends no server the secret', async () => {
     const owner = await openOwner(browser, site)
     const { organization } = owner
     await owner.page.goto(`${site}/buyer/organizations?organization=${organization}`)
@@ -213,7 +213,7 @@ describe('an invite link', () => {
 })
 
 describe('the sign-in screen', () => {
-  it('lets everybody in as the sample buyer of a development market, in one click', async () => {
+  it('lets any visitor in as the sample buyer of a development market, in one click', async () => {
     const { context, page, complaints } = await openPerson(browser, { url: site })
     await page.goto(`${site}/sign-in?to=/buyer`)
     await button(page, 'Try it as the sample buyer').click()

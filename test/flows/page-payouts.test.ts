@@ -13,7 +13,7 @@ import { dialog, heading, offerOf, openPerson, tabTo, waitForScreen } from '#tes
 import { handsOf } from '#test/support/page/page-hands.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
-/** The time on a busy machine within which a payout is drained, signed, mined and confirmed. */
+/** The time on a busy machine within which a payout is planned, signed, mined and confirmed. */
 const PAID_MS = 90_000
 const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 let network: Network

@@ -93,7 +93,7 @@ it('shows the receipt of a call to its buyer alone, exact to the micro', async (
   await Promise.all([buyer.context.close(), stranger.context.close()])
 })
 
-it('shows the money of a call that a wallet paid to whoever has its id, and finds it by its transaction for the payer', async () => {
+it('shows every holder of its id the money of a call that a wallet paid; the payer finds it by its transaction', async () => {
   const { sandbox } = network
   const chain = await chainOf()
   const privateKey = sandbox.buyer_private_key

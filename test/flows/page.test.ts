@@ -45,7 +45,7 @@ async function scriptBytes(page: Page): Promise<number> {
   return Number(
     await page.evaluate(`(() => {
       const scripts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'))
-      // A script that is preloaded and then run stands there twice.
+      // The browser lists a script twice that is preloaded and then run.
       const sizes = new Map(scripts.map(({ name, encodedBodySize }) => [name, encodedBodySize]))
       return [...sizes.values()].reduce((sum, size) => sum + size, 0)
     })()`),
@@ -104,7 +104,7 @@ describe('the page', () => {
     expect(await (await fetch(`${control}/v1/nothing`)).json()).toMatchObject({ error: { code: 'not_found' } })
   })
 
-  it('shows everybody the market: a model by search, its order book, the price of a workload, and Back', async () => {
+  it('shows visitors the market: a model by search, its order book, the price of a workload, and Back', async () => {
     const { context, page, complaints } = await open()
     await page.goto(site)
     await page.getByText('Saved by buyers').waitFor()

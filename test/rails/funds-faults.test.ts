@@ -39,7 +39,7 @@ describe('lost answers', () => {
     relay.dropAnswers(true)
     const lost = code(node.funds.reserve(reserveRequest(account, { want: 500 })))
     await until(
-      'the reserve was executed all the same',
+      'the reserve was executed nevertheless',
       2_000,
       async () => (await figures(world.gate, account))?.h === 510,
     )
@@ -63,7 +63,7 @@ describe('lost answers', () => {
       node.funds.capture(captured, microUsd(120), textOf(120, captured)),
       node.funds.release(released, 'x', ''),
     ])
-    await until('both were executed all the same', 2_000, async () => (await figures(world.gate, account))?.h === 0)
+    await until('both were executed nevertheless', 2_000, async () => (await figures(world.gate, account))?.h === 0)
     expect((await outcomes)[0]).toBe('queued')
     relay.cut()
     relay.dropAnswers(false)

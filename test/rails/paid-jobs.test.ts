@@ -157,7 +157,7 @@ describe('a long job that a wallet pays for', () => {
     await until('the whole amount is back', 20_000, async () => (await creditOf(wallet)) === 240_000n)
   })
 
-  it('is bought by the stock client at each path, and is shown to nobody without its token', async () => {
+  it('is bought by the stock client at each path, and is hidden without its token', async () => {
     const wallet = await chain.newWallet(RICH)
     const pay = payingFetch(chain, wallet, 'exact')
     for (const [path, body] of [

@@ -64,7 +64,7 @@ function expectUsed({ status, text }: Told): void {
 }
 
 describe('the answer of a paid call', () => {
-  it('is given again to the client that paid, with the receipt, and to nobody else who copied the payment', async () => {
+  it('is given again, with the receipt, to the client that paid, and not to a thief who copied the payment', async () => {
     const payment = inHeader(await newPayment())
     const first = await ask(payment)
     expect(first.status).toBe(200)
@@ -74,7 +74,7 @@ describe('the answer of a paid call', () => {
     expect(again.headers['payment-response']).toBe(first.headers['payment-response'])
   })
 
-  it('is given to nobody who has the payment from the chain, whatever price was quoted to that caller', async () => {
+  it('is not given to a caller who read the payment on the chain, at any quoted price', async () => {
     const payment = await newPayment()
     const first = await ask(inHeader(payment))
     expect(first.status).toBe(200)
@@ -144,7 +144,7 @@ describe('the answer of a paid call', () => {
     }
   })
 
-  it('that is a job is given only to the client that paid: nobody else gets its token', async () => {
+  it('that is a job is given only to the client that paid: no other caller gets its token', async () => {
     const film = { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 4 }
     const payment = inHeader(await newPayment(FILM, film))
     const first = await ask(payment, '127.0.0.1', FILM, film)

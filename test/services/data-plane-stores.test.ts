@@ -93,7 +93,7 @@ async function startSnapshot(file?: string) {
   return store
 }
 
-/** An offer as the contract carries it. */
+/** An offer in the form of the contract. */
 function offerText(offer = buildOffer()) {
   return { ...offer, keptBps: Number(offer.keptBps) }
 }
@@ -285,7 +285,7 @@ describe('buyers’ keys', () => {
     await until('the key is refused', 1_000, async () => (await codeOf(keys.identify(key))) === 'invalid_api_key')
   })
 
-  it('are looked up again once their changes can be heard, and after a change during a look-up', async () => {
+  it('are looked up again once announcements arrive, and after a change during a look-up', async () => {
     const late = connect({ lazyConnect: true })
     const [first, second] = [await issue(), await issue()]
     const keys = await startKeys(connect(), createSubscriptions(late, log))
@@ -370,7 +370,7 @@ describe('offers’ health', () => {
     expect(events.map(({ action, errorClass }) => [action, errorClass])).toEqual([['backed_off', 'rate_limited']])
   })
 
-  it('is known to a process that missed its announcement, once that process can hear again', async () => {
+  it('is known to a process that missed its announcement, once that process is connected again', async () => {
     const late = connect({ lazyConnect: true })
     const [first, second] = [await startHealth('n1'), await startHealth('n2', [], late)]
     const [offer, { rid }] = [buildMarketOffer(), buildPlan()]

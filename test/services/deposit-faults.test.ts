@@ -64,7 +64,7 @@ describe('a transfer out of the treasury', () => {
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     const [gone] = await listMoves(world.db, buyers.purse(), { kind: 'unknown', direction: 'out' }, 10)
     const transaction = gone?.transaction ?? ''
-    expect(await buyers.mismatches()).toEqual([`out ${transaction} 0 of 1000 was sent by nobody here`])
+    expect(await buyers.mismatches()).toEqual([`out ${transaction} 0 of 1000 was not sent by this market`])
     // The operator withdrew it, out of capital that the operator had brought in.
     const withdraw = () =>
       withdrawCapital.run(buyers.runCtx(), OPERATOR, { transaction, place: 0, reason: 'taken out' })
@@ -196,7 +196,7 @@ describe('an endpoint that fails', () => {
 })
 
 describe('a chain without a new block', () => {
-  it('is asked for its newest block alone, and read again once the books go back', async () => {
+  it('is asked for its newest block alone, and read again once the cursor goes back', async () => {
     await turns(2)
     const asked = relay.calls()
     await turns(3)

@@ -78,7 +78,7 @@ describe('a transfer from the cold address', () => {
 })
 
 describe('a transfer from an unknown wallet', () => {
-  it('is unclaimed until the wallet signs in, and then its own', async () => {
+  it('is unclaimed until the wallet signs in, and then belongs to its account', async () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
     const hash = await buyers.transfer(stranger, 2_000_000n)
     await turn()
@@ -276,7 +276,7 @@ describe('a deposit by signature', () => {
     await buyers.submit(other.purse, way, signature)
     await turn()
     expect([await buyers.credit(buyer), await buyers.credit(other)]).toEqual([2_000_000, 0])
-    // The deposit was not submitted, and is credited all the same.
+    // The deposit was not submitted, and is credited nevertheless.
     expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'credited' }])
   })
 

@@ -43,7 +43,7 @@ afterEach(async () => {
 const OPERATOR = { kind: 'operator', keyId: null, source: 'test' } as const
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 const record = () => world.gate.ledger.readEpoch()
-/** Waits until the gate knows beats that a copy made now lacks. */
+/** Waits until the gate has newer beats than a backup that was made before the call. */
 async function untilBeat(): Promise<void> {
   const { beat } = await record()
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)

@@ -227,7 +227,7 @@ describe('a rebuild', () => {
     }
   })
 
-  it('that stopped half way is repeated by the next, which harvests the rest', async () => {
+  it('that stopped half way is repeated by the next, which reads the remaining captures', async () => {
     const node = await world.node('n1', { journalDir: `${world.folder}/gone` })
     await untilOpen(node)
     const account = await world.account(1_000)

@@ -190,7 +190,7 @@ describe('poison', () => {
     ['an endless word of a provider', 'schema', {}, { finishReason: 's'.repeat(5_000) }],
     ['an endless record of a rail', 'schema', {}, { payment: { proof: 'p'.repeat(50_000) } }],
   ]
-  it.each(cases)('sets %s aside and posts its neighbours', async (_, reason, wish, changes) => {
+  it.each(cases)('sets %s aside and posts the rest of the batch', async (_, reason, wish, changes) => {
     const account = await buyer()
     const good = [1, 2, 3].map((charge) => eventText({ account, sellerAccount: seller, charge }))
     const bad = eventText({ account, sellerAccount: seller, ...wish }, changes)
@@ -344,7 +344,7 @@ describe('the sweeper', () => {
     const account = await buyer()
     const { text } = await capture(account, 60)
     await capture(account, 70)
-    // The call is booked without an ack to the gate, as after a death of the worker in between.
+    // The call is booked without an ack to the gate, as when the worker dies in between.
     const redis = new Redis(world.redisUrl, { db: 9 })
     const away = createRedisGate({ redis, buckets: 1 })
     const posting = postBatch({ ...ctx, gate: away }, { events: [text], source: 'test' })
@@ -378,7 +378,7 @@ describe('the sweeper', () => {
     expect(await figures(world.gate, account)).toMatchObject({ p: 2_997_000, h: 0, u: 0 })
   })
 
-  it('releases the holds of the dead', async () => {
+  it('releases the holds of dead processes', async () => {
     const account = await buyer()
     await node.funds.reserve(reserveRequest(account, { want: 500, ttlMs: 1 }))
     await until('the hold is past its deadline', 2_000, async () => (await sweepHolds(ctx)).expired > 0)

@@ -82,7 +82,7 @@ describe('an invite link', () => {
     expect((await rolesOf(team)).size).toBe(2)
   })
 
-  it('lets in as many people as it says, and two who race for the last use are one member', async () => {
+  it('admits as many people as it allows; of two who join at once by the last use, one becomes a member', async () => {
     const team = await teams.team()
     const { secret } = await makeLink(team.owner, team.organization, { maxUses: 3 })
     await join(await newcomer(), secret)
@@ -199,7 +199,7 @@ describe('an invite link', () => {
     expect(await codeOf(open({ kind: 'nobody' }, secret))).toBe('authentication_required')
   })
 
-  it('leaves its secret in no table, no list and no audit, which tell who joined', async () => {
+  it('leaves its secret in no table, no list and no audit, which name the new members', async () => {
     const team = await teams.team()
     const { organization, owner } = team
     const { secret, id } = await makeLink(owner, organization, { maxUses: 2 })

@@ -210,7 +210,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('with a parked end that contradicts it ends at its deadline all the same', async () => {
+  it('with a parked end that contradicts it ends at its deadline nevertheless', async () => {
     const wish = await job(10_000)
     await post(endText({ ...wish, quote: 20_000 }, 15_000))
     await post(submitText(wish, Date.now() - 1))

@@ -134,7 +134,7 @@ describe('a refund', () => {
     const booked = answers.filter(({ status }) => status === 'fulfilled').length
     expect(booked).toBeGreaterThan(0)
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000 - booked * 1_000_000)
-    // A refund that met another between its balance and its hold was refused without need. A second request succeeds.
+    // Concurrent refunds see the holds of each other, so one may be refused too early. A second request succeeds.
     for (const wish of wishes) await refund(wish).catch(() => undefined)
     expect(await inGate(account)).toEqual({ p: 0, h: 0, u: 0, free: 0 })
   })
@@ -253,7 +253,7 @@ describe('a refund', () => {
   })
 })
 
-/** The statement with its end on the wire. The isolation level begins with the same letters. */
+/** The bytes of the statement. The zero byte tells it from the isolation level `committed`, which begins alike. */
 const COMMIT = 'commit\0'
 
 describe('a committed change whose answer is lost', () => {

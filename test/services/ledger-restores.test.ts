@@ -296,7 +296,7 @@ describe('a ledger that is restored from a backup', () => {
     expect(await timed()).toBe(120 * SECOND)
   })
 
-  it('lets nobody spend money that it no longer has', async () => {
+  it('lets no account spend money that its restored balance lacks', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await world.account(0)

@@ -349,7 +349,7 @@ describe('an arrived payment whose claim the ledger lost', () => {
     return moveOf(transaction)
   }
 
-  it('by upto is nobody’s credit until its journal reports it, and is booked once', async () => {
+  it('by upto is no buyer’s credit until its journal reports it, and is booked once', async () => {
     const { calls, rid, event, transaction, credit } = await settledAndLost('upto')
     expect(await moveOf(transaction)).toMatchObject({ kind: 'unknown', reason: 'unknown_payment', amount: CHARGE })
     expect(await credit()).toBe(0)
@@ -382,7 +382,7 @@ describe('an arrived payment whose claim the ledger lost', () => {
     ['by its authorization', false],
     ['by its transaction alone', true],
   ])(
-    'by upto that was credited all the same, known %s, is not booked again: its call is charged to the credit',
+    'by upto that was credited nevertheless, known %s, is not booked again: its call is charged to the credit',
     async (_, isOld) => {
       // No process here knows the settlement key.
       const other = treasury.process({ FACILITATOR_PRIVATE_KEY: `0x${'44'.repeat(32)}` })

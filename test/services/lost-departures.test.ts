@@ -68,7 +68,7 @@ async function untilBeat(): Promise<void> {
   const { beat } = await record()
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
 }
-/** Moves the record of the restore so many minutes into the past. */
+/** Moves the record of the restore this many minutes into the past. */
 const age = (minutes: number) =>
   sql`update money_epoch set held_at = held_at - ${minutes} * interval '1 minute', raised_at = raised_at
     - ${minutes} * interval '1 minute', restored_at = restored_at - ${minutes} * interval '1 minute',
@@ -203,7 +203,7 @@ describe('a departure of a lost account', () => {
     const recipient = seller.purse.address.toLowerCase()
     const transaction = await leave(nonceOfTransfer({ seller: lost, recipient, number: 1n }), 1_000n, seller.purse)
     await outlast()
-    await until('the departure belongs to nobody', WAIT_MS, async () => {
+    await until('the departure has no owner', WAIT_MS, async () => {
       await takeDeposits(world.ctx)
       await liftWhenWhole(world.ctx)
       return (await findWait(world.ctx, await record())) === 'transfers'

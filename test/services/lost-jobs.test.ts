@@ -196,7 +196,7 @@ describe('a finished job, after Redis was emptied', () => {
     expect([writing.now, writing.most]).toEqual([0, 25])
   })
 
-  it('serves its file by a link, and the file of a deleted job to nobody, at every node', async () => {
+  it('serves its file by a link, and the file of a deleted job to no caller, at every node', async () => {
     const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
     const [kept, gone] = [await done(), await done()]
     const nodes = ['a', 'b'].map((name) => openFileNode(join(home, name), store()))

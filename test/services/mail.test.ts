@@ -68,7 +68,7 @@ describe('the sender of mails', () => {
     sender.close()
   })
 
-  it('tells a refusal from a server that is busy or gone, without the address', async () => {
+  it('reports a refusal, and a busy or absent server as unreachable, without the address', async () => {
     const sender = createSmtpMailSender(new Secret(server.url), FROM)
     server.reply('refused', 'busy')
     expect(await sender.send(mailTo('no@example.com'))).toEqual({ kind: 'refused', reason: 'EENVELOPE 550' })

@@ -157,7 +157,7 @@ describe('the figures of an offer over time', () => {
 })
 
 describe('the figures of offers', () => {
-  it('are the calls, the money and the latency of each, and nobody else’s', async () => {
+  it('are the calls, the money and the latency of each, and not of other offers', async () => {
     const { items } = await figures({})
     expect(items.map(({ id }) => id)).toEqual([idle, rich, busy])
     expect(items[2]).toMatchObject({

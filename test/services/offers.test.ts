@@ -144,7 +144,7 @@ describe('creating an offer', () => {
 })
 
 describe('a combination of credential, address and model has one active offer', () => {
-  it('shows the existing offer to its owner, and to nobody else', async () => {
+  it('shows the existing offer to its owner, and to no other seller', async () => {
     const input = wish()
     const first = await create(ada.seller, input)
     for (const sellerBaseUrl of [input.sellerBaseUrl, `${input.sellerBaseUrl}/`, `${input.sellerBaseUrl}//`]) {

@@ -238,7 +238,7 @@ describe('a workspace', () => {
 })
 
 describe('keys of an organisation', () => {
-  it('have their role there and nowhere else, and make nobody an operator', async () => {
+  it('have their role there and nowhere else, and make no member an operator', async () => {
     const { organization, owner } = await team()
     const elsewhere = await team()
     const make = (actor: Actor, role: string) =>

@@ -23,7 +23,7 @@ describe('a payment by upto', () => {
   it.each([
     ['by a permit', false],
     ['by an allowance', true],
-  ])('%s is taken while its payer has the charge, though no longer the whole signed amount', async (_how, approves) => {
+  ])('%s is taken while its payer can pay the charge, even if not the whole signed amount', async (_how, approves) => {
     const wallet = await chain.newWallet({ usdc: 30_000n, ...(approves && { eth: 10n ** 18n }) })
     if (approves) await chain.approvePermit2(wallet)
     const rid = await world.claimed(await world.sign(wallet, 'upto', PRICE, !approves))
@@ -33,7 +33,7 @@ describe('a payment by upto', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(0n)
   })
 
-  it('is written off when its payer lacks the charge', async () => {
+  it('is written off when its payer cannot pay the charge', async () => {
     const wallet = await chain.newWallet({ usdc: 30_000n })
     const rid = await world.claimed(await world.sign(wallet, 'upto', PRICE))
     await sendAsStranger(chain, (await world.sign(wallet, 'exact', 22_001n)).payload)
@@ -44,7 +44,7 @@ describe('a payment by upto', () => {
 })
 
 describe('a claim by upto', () => {
-  it('by a permit is one at a time, because the token accepts one permit of a nonce', async () => {
+  it('by a permit must be the only open one, because the token accepts one permit of a nonce', async () => {
     const wallet = await chain.newWallet(RICH)
     const refused = { state: 'refused', reason: 'permit2_allowance_required' }
     const [first, second] = [await world.sign(wallet, 'upto', PRICE), await world.sign(wallet, 'upto', PRICE)]

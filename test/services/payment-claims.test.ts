@@ -154,7 +154,7 @@ describe('contracts as payers', () => {
   })
 })
 
-/** A payment in the books. Each payer has a number, and each payment changed so many hours ago. */
+/** A payment in the books. Each payer has a number, and each payment changed this many hours ago. */
 type Stored = Pick<ChainPayment, 'state' | 'amount' | 'due' | 'came'> & {
   readonly payer: number
   readonly isContract: boolean

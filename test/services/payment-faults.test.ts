@@ -267,7 +267,7 @@ describe('a transfer', () => {
 })
 
 describe('an authorization that a stranger has sent', () => {
-  it('counts as paid, whoever sent it', async () => {
+  it('counts as paid, by any sender', async () => {
     const payment = await claimed('exact')
     const hash = await sendAsStranger(chain, payment.signed.payload)
     expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', transaction: hash })

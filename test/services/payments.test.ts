@@ -293,13 +293,13 @@ describe('a claim', () => {
     expect((await finishOpenPayments(world.ctx)).expired).toBe(0)
     expect((await finishOpenPayments(later)).expired).toBe(1)
     expect((await world.row(rid)).state).toBe('released')
-    // The call was served all the same, which another node reports only now.
+    // The call was served nevertheless, which another node reports only now.
     await world.settle(rid, 3_000n)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n })
   })
 })
 
-/** Makes a payment look untouched for a while. */
+/** Makes the last change of a payment an hour old. */
 async function age(rid: string): Promise<void> {
   await sql`update chain_payment set changed_at = now() - interval '1 hour' where rid = ${rid}`.execute(world.db)
 }

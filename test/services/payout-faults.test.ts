@@ -113,7 +113,7 @@ describe('two workers', () => {
 })
 
 describe('a chain that is reorganised', () => {
-  it.each([1, 12])('by %i blocks pays each seller once all the same', async (blocks) => {
+  it.each([1, 12])('by %i blocks still pays each seller once', async (blocks) => {
     const deep = world.process({ CHAIN_CONFIRMATIONS: String(blocks + 1) })
     const sellers = await two()
     await plan()
@@ -246,7 +246,7 @@ describe('nonces and gas', () => {
     await endsPaid(sellers)
   })
 
-  it('work beside a transaction that another program of the key sent, and every seller is paid', async () => {
+  it('work beside a transaction that another program sent with the same key, and every seller is paid', async () => {
     const sellers = await two()
     await plan()
     await sql`update chain_sender set next_nonce = next_nonce - 1 where address = ${world.treasury.toLowerCase()}`.execute(

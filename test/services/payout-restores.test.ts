@@ -48,7 +48,7 @@ afterEach(async () => {
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 const record = () => world.gate.ledger.readEpoch()
-/** Waits until the gate knows beats that a copy made now lacks. */
+/** Waits until the gate has newer beats than a backup that was made before the call. */
 async function untilBeat(): Promise<void> {
   const { beat } = await record()
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
@@ -169,7 +169,7 @@ describe('payouts, draws and deposits of a restored ledger', () => {
     expect(await chain.usdcBalance(buyer.purse.address)).toBe(17_000_000n)
   })
 
-  it('pay nobody twice: the lost payouts are booked before payouts are possible', async () => {
+  it('pay no seller twice: the lost payouts are booked before payouts are possible', async () => {
     const [paid, other] = [await world.seller(PAID), await world.seller(0)]
     await untilBeat()
     const restore = await world.gate.backUpLedger()

@@ -44,7 +44,7 @@ const outlast = () =>
     ['evm_mine', []],
   ])
 
-describe('a drain', () => {
+describe('a payout run', () => {
   it('pays every seller above the threshold exactly the booked balance, and no seller twice', async () => {
     const sellers = [await world.seller(5_000_000), await world.seller(1_000_000), await world.seller(999_999)]
     await drainBalances(world.ctx, { isForced: true })
@@ -138,7 +138,8 @@ describe('a request', () => {
     const seller = await world.seller(999_999)
     await expect(world.request(seller)).rejects.toMatchObject({
       code: 'conflict',
-      message: 'A payout to an address is $1.00 or more. At most $0.999999 is ready for one, so $0.000001 is missing.',
+      message:
+        'A payout to an address is $1.00 or more. At most $0.999999 is ready for one address, so $0.000001 is missing.',
       detail: { available: '999999', threshold: '1000000', missing: '1' },
     })
     expect(await world.books(seller)).toEqual({ available: 999_999, inFlight: 0, paid: 0 })

@@ -103,7 +103,7 @@ describe('an event that cannot be posted', () => {
     },
   )
 
-  it('that is discarded costs nobody anything, and the gate releases its hold', async () => {
+  it('that is discarded costs nothing, and the gate releases its hold', async () => {
     const { rid, text, account } = await poisonedCall()
     expect(await figures(market.plane.gate, account)).toMatchObject({ u: 700 })
     const payloadHash = await hashOf(rid)

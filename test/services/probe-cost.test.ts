@@ -106,7 +106,7 @@ describe('the cost of the test call', () => {
     expect(fee.probeCostUsd).toBeCloseTo(0.005 + dollarsFor(DEAR, tokens), 9)
   })
 
-  it('of embeddings is that of one word, and of work that makes media nothing', async () => {
+  it('is the price of one word for embeddings, and zero for work that makes media', async () => {
     const vectors = await listOffer(market, ada.seller, { model: 'vector-test' })
     expect(questions().map(({ path, body }) => [path, body])).toEqual([
       ['/v1/embeddings', { model: 'vector-test', input: 'hi' }],

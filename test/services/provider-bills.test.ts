@@ -295,7 +295,7 @@ function day0(ago: number): string {
 }
 
 describe('operators', () => {
-  it('reports providers whose bills, or whose own answers, differ by more than one per cent', async () => {
+  it('reports providers whose bills, or whose own answers, differ by more than 1%', async () => {
     await serve(ada, [
       { ago: 1, list: 1_000_000 },
       { ago: 0, list: 1_000_000, own: '1030000000000' },

@@ -7,7 +7,7 @@ const OPERATIONS = 60
 
 describe('a treasury whose ledger is restored from backups', () => {
   const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index)
-  it.each(seeds)('pays nobody twice and loses nothing in the operations of seed %i', async (seed) => {
+  it.each(seeds)('pays no seller twice and loses nothing in the operations of seed %i', async (seed) => {
     expect(await playRestores(seed, OPERATIONS)).toEqual([])
   })
 })

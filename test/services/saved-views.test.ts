@@ -53,7 +53,7 @@ describe('saved views', () => {
     expect(await refusalOf(remove(who, made.id))).toMatchObject({ code: 'not_found' })
   })
 
-  it('are those of one person: nobody reads, changes or deletes the views of others', async () => {
+  it('belong to one person: no other person reads, changes or deletes them', async () => {
     const { id } = await save(ada, 'Of Ada', 'period=7d')
     expect(await namesOf(bob)).toEqual([])
     expect(await refusalOf(change(bob, id, { name: 'Taken' }))).toMatchObject({ code: 'not_found' })

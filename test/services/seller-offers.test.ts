@@ -340,7 +340,7 @@ describe('providers of media', () => {
   })
   afterAll(() => maker.close())
 
-  it('are asked for one word’s embedding and no work that a provider bills, and the answer shows who does not serve them', async () => {
+  it('are tested with one embedded word and no billed work, and the answer names the models that fail', async () => {
     maker.requests.reset()
     const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models: names }))
     expect(new Map(lines.map(({ model, ok, error }) => [model, [ok, error]]))).toEqual(

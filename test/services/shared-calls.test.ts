@@ -75,7 +75,7 @@ describe("calls to a buyer's own providers", () => {
     expect(await redis.pttl(cacheKeys.ownCall(rid))).toBeLessThanOrEqual(60_000)
   })
 
-  it('are removed when they are refused, and delay nobody while Redis is away', async () => {
+  it('are removed when they are refused, and delay no caller while Redis is away', async () => {
     const rid = ids.requestId()
     const calls = createOwnCalls(redis)
     calls.begun(rid, call)

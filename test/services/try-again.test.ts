@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => test.drop())
 
-/** Work that a slow server cancels so many times. Returns the number of its tries. */
+/** Work that a slow server cancels this many times. Returns the number of its tries. */
 function slowWork(cancelled: number) {
   let tries = 0
   return () =>
@@ -37,7 +37,7 @@ describe('retried work', () => {
     await expect(tryAgain(slowWork(5))).rejects.toMatchObject({ code: '57014' })
   })
 
-  it('retries only when the market answered to come back later', async () => {
+  it('retries only when the market is unavailable for the moment', async () => {
     const tried: string[] = []
     const fail = (code: 'service_unavailable' | 'conflict') => async () => {
       tried.push(code)

@@ -38,7 +38,7 @@ type Opened = {
   readonly side: ScreenSide
   readonly path: string
   readonly button?: string | RegExp
-  /** The button of the menu that has the button. */
+  /** Matches the button that opens the menu with `button` in it. */
   readonly menu?: RegExp
   readonly keys?: string
 }

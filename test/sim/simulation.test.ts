@@ -89,7 +89,7 @@ const FOUND: readonly (readonly [name: string, operations: readonly Operation[]]
     ],
   ],
   [
-    'a hold that comes to Redis after its owner has died is given back all the same',
+    'a hold that comes to Redis after its owner has died is given back',
     [{ kind: 'redis_slow', gapMs: 74, ms: 5_110 }, call, { kind: 'kill', gapMs: 3, machine: 0, downMs: 1_525 }],
   ],
 ]

@@ -43,7 +43,7 @@ artifactStoreSuite(
       await mkdir(dir)
       const names = [`.${rid}-0.a.0123.part`, `.${rid}-1.b.0123.part`, `.${rid}-2.b.4567.part`, `.${rid}-3.a.b.89.part`]
       for (const name of names) await writeFile(join(dir, name), 'half')
-      await writeFile(join(dir, `${rid}-4`), 'no file of ours')
+      await writeFile(join(dir, `${rid}-4`), 'not a media file')
       await writeFile(join(dir, 'notes.txt'), 'somebody else')
       await utimes(join(dir, names[1] ?? ''), 0, 0)
       await (await at.openStore('a')).close()

@@ -31,7 +31,7 @@ describe('the buckets of a chart', () => {
     ])
   })
 
-  it('are empty where nobody called', () => {
+  it('are empty without calls', () => {
     expect(hours([], 10, 13)).toEqual([])
   })
 })

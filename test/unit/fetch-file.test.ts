@@ -311,7 +311,7 @@ describe('a file of a provider', () => {
       answer('200 OK\r\ncontent-length: 90', MP4.subarray(0, 50)),
     ],
     [
-      'drips for too long',
+      'sends too slowly for too long',
       { totalMs: PATIENCE_MS * 3 },
       'too_slow',
       (socket) => {

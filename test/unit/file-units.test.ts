@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 const DASHBOARD = new URL('../../control-plane/dashboard/', import.meta.url)
 /** The ways in which a cell shows an amount, an instant, a share or a price. */
 const OF_A_UNIT = /<(?:Money|Time|Ago)\b|\b(?:percent|milliseconds|priceText|unitPriceText)\(/
-/** Columns whose file has words in place of the value in their cell. */
+/** Columns whose cell shows a value, while the file has words. */
 const IN_WORDS = ["'Waits for'"]
 
 /** The object literal that holds the text at `index`. */

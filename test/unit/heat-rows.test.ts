@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000
 const now = Date.UTC(2026, 10, 25, 9, 30)
 const at = (day: number, hour: number) => Date.UTC(2026, 10, day, hour)
 
-it('hours of the period are zero where nobody called; hours before it and after now are null', () => {
+it('hours of the period are zero without calls; hours before it and after now are null', () => {
   const hours = [
     { bucket: at(24, 9), value: 5 },
     { bucket: at(25, 0), value: 2 },

@@ -47,7 +47,7 @@ describe('a journal after its ledger went back in time', () => {
     expect(await world.unposted(journal)).toEqual([lost])
   })
 
-  it('is read once for each step back, also where two go to one instant', async () => {
+  it('is read once for each restore of the ledger, also where two restores lead to one instant', async () => {
     const journal = await world.open()
     await serve(journal)
     const instant = now() + SECOND

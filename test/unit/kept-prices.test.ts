@@ -33,7 +33,7 @@ function oursOf({ prices, item }: Pick<KeptModel, 'prices' | 'item'>, usage: Usa
   return listCost(unitPricesFor(list, { promptTokens: inputTokens(usage) }), usage)
 }
 
-/** The package's bill of the same call, rounded up as ours is. */
+/** The package's bill of the same call, rounded up as the market's bill is. */
 function theirsOf({ place }: Packaged, usage: Usage, at: number): bigint {
   const { cacheRead = 0, cacheWrite = 0, cacheWriteLong = 0, output = 0, searches = 0 } = usage
   const provider = findProvider({ providerId: place.provider })

@@ -20,6 +20,9 @@ const REFUSED = [
   /\bhas not that much of the token\b/i,
   /\bour sealed word\b/i,
   /\bREST has nothing of it\b/i,
+  /\bone of (?:ours|yours)\b/i,
+  /\ball the same\b/i,
+  /\bcall of yours\b/i,
 ]
 /** The list of replacements itself, and screens whose texts are not rewritten yet. */
 const EXEMPT = new Set(['docs/writing.md', 'control-plane/dashboard/buyer/limits/page.tsx'])

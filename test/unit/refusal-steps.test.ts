@@ -110,14 +110,14 @@ function stepsOf(work: () => void): number {
   try {
     work()
   } catch {
-    // A refusal throws. Its steps count all the same.
+    // A refusal throws, but its steps count.
   } finally {
     vi.restoreAllMocks()
   }
   return steps
 }
 
-/** A header of about so many characters, whose value is refused in each of these ways. */
+/** A header of about this many characters, whose value is refused in each of these ways. */
 const HEADERS: Readonly<Record<string, (size: number) => string>> = {
   spaces: (size) => `Bearer${' '.repeat(size)}`,
   'spaces and a word': (size) => `Bearer${' '.repeat(size)}x x`,

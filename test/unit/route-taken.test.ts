@@ -22,7 +22,7 @@ describe('the route that a call took', () => {
       [attempt('a', 0), attempt('b', 503), attempt('a')],
       [2, 'after 2 attempts at others failed'],
     ],
-    ['nobody, as all failed', offers, [attempt('a', 500), attempt('b', 0)], [undefined, 'No offer served the call.']],
+    ['no offer, as all failed', offers, [attempt('a', 500), attempt('b', 0)], [undefined, 'No offer served the call.']],
     ['no offer, as none was tried', offers, [], [undefined, 'No offer served the call.']],
   ] as const)('is described for %s', (_name, given, attempts, [place, reason]) => {
     expect(placeServed({ offers: given, attempts })).toBe(place)

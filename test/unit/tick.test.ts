@@ -23,7 +23,7 @@ function createTurns() {
       tick.wake()
     }
   }
-  /** Ends the tick of the loop after so many milliseconds of other work. */
+  /** Ends the tick of the loop after this many milliseconds of other work. */
   function endTick(workMs: number): void {
     now += workMs
     const due = soon
@@ -33,7 +33,7 @@ function createTurns() {
   return { turns, wake, endTick, waiting: () => waiting, now: () => now }
 }
 
-/** Wakes ten operations a millisecond for so long. */
+/** Wakes ten operations a millisecond for this long. */
 function keepBusy({ wake, endTick, now }: ReturnType<typeof createTurns>, ms: number): void {
   for (const end = now() + ms; now() < end; ) {
     wake(5)

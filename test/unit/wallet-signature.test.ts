@@ -44,7 +44,7 @@ describe('the signature of a payment', () => {
   })
 
   it.each<[string, () => Hex | Promise<Hex>]>([
-    ['of somebody else', () => stranger.sign({ hash })],
+    ['of another wallet', () => stranger.sign({ hash })],
     ['of something else', () => payer.sign({ hash: hashMessage('something else') })],
     ['with a high s', () => withHighS(signature)],
     ['with a v of 0 or 1', () => asHex(signature.slice(2, 130) + (signature.endsWith('1b') ? '00' : '01'))],

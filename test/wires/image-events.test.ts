@@ -158,7 +158,7 @@ describe('the bill of a streamed picture', () => {
       usage: { imageOutput: 472 },
       anomalies: ['output_clipped'],
     })
-    // Text beside a picture does not make a seller suspect. It counts as far as the bound has room.
+    // Text beside a picture is no anomaly of the seller. Its tokens count up to the bound.
     const spoken = (image_tokens: number) => ({ ...USAGE, output_tokens: 480, output_tokens_details: { image_tokens } })
     const bills = [272, 472, 473].map((pictures) => meter(decode(completed(small, spoken(pictures))).decoder))
     expect(bills.map(({ usage, anomalies }) => [usage, anomalies])).toEqual([

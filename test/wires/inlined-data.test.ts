@@ -186,7 +186,8 @@ function conversationOf(name: string): object {
 describe.each([chat, messages, responses])('a large body on the $name wire', (wire) => {
   const text = JSON.stringify({ ...conversationOf(wire.name), x_note: 'abc' }).replaceAll('DATA', DATA)
   const around = wire.read(buildRaw(`\ufeff${text}`))
-  // A text that looks like a placeholder makes the body be read whole. It has as many bytes.
+  // A text that looks like a placeholder makes the body be read whole. The replaced text has as many bytes as the
+  // placeholder.
   const whole = wire.read(buildRaw(`\ufeff${text}`.replace('abc', '\uffff')))
 
   it.each(['openai', 'messages'] as const)('sends a seller of %s the same as when it is read whole', (apiFormat) => {

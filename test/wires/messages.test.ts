@@ -60,7 +60,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     expect(decoder.ending().contentBytes).toBe(Buffer.byteLength('Grüße 🌍f{"a":1}'))
   })
 
-  it('shows no thoughts, only signs of life', () => {
+  it('shows no thoughts, only keep-alives', () => {
     const text = chatFrame({ delta: { reasoning_content: 'hm' } }) + chatFrame({ delta: { content: 'x' } })
     const { whole, decoder } = streamMessage(`${text}data: [DONE]\n\n`)
     expect(eventsOf(whole()).map(({ type }) => type)).toEqual([

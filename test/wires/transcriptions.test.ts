@@ -298,7 +298,7 @@ describe('a streamed transcript', () => {
     )
   })
 
-  it('has a sign of life that is not an event, and error texts', () => {
+  it('has a keep-alive that is not an event, and error texts', () => {
     const decoder = read(...STREAM).decoder(buildPlan())
     expect(decoder.keepAlive()).toBe(': keep-alive\n')
     expect(JSON.parse(decoder.fail(new AppError('upstream_error')).slice(6)).error.code).toBe('upstream_error')

@@ -26,7 +26,7 @@ type FieldChoice<Parent extends object> = MemberChoice<NameOf<Parent>> & {
 
 type ObjectChoice<Parent extends object> = FieldChoice<Parent> & {
   readonly description?: string
-  /** The side that may read the type. Everybody may read a type without a side. */
+  /** The side that may read the type. Every caller may read a type without a side. */
   readonly authScopes?: { readonly buyer: true } | { readonly seller: true } | { readonly operator: true }
   /** Fields that the schema does not have. */
   readonly fields?: (t: FieldsOf<Parent>) => Record<string, Field<Parent>>

@@ -49,7 +49,7 @@ const PricesPut = builder.objectRef<StoredPrices>('PricesPut').implement({
 const Impact = objectOf('CatalogImpact', ImpactSchema, { ints: ['offers', 'sellers', 'buyers'] })
 const Preview = objectOf('PricePreview', PricePreviewSchema, {
   description:
-    'The changes that new prices of a model would make, and whom they touch. Prices are pico-USD as plain digits.',
+    'The changes that new prices of a model would make, and the offers, sellers and buyers that they affect. Prices are pico-USD as plain digits.',
   authScopes: { operator: true },
   types: {
     fields: objectOf('PriceFieldChange', PricePreviewSchema.shape.fields.unwrap().element),
@@ -77,7 +77,7 @@ const ModelChange = objectOf('CatalogModelChange', ModelChangeSchema, {
 })
 const Rejected = objectOf('RejectedCatalogRow', RejectedRowSchema, { ints: ['index'] })
 const ImportDiff = objectOf('CatalogDiff', ImportDiffSchema, {
-  description: 'What an import of models would change, whom each change touches, and the rows it would refuse.',
+  description: 'What an import of models would change and affect, and the rows that it would refuse.',
   authScopes: { operator: true },
   ints: ['models'],
   types: { changes: ModelChange, impacts: Impact, rejected: Rejected },

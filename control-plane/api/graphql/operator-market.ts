@@ -30,9 +30,9 @@ const Provider = objectOf('Provider', ProviderViewSchema, {
   description: 'A provider of the allow-list.',
   descriptions: {
     basePaths: 'The base paths that its hosts have beside that of the base URL.',
-    hosts: 'Hosts beside that of the base URL, with the same base paths. A star stands for a part of one label.',
+    hosts: 'Hosts beside that of the base URL, with the same base paths. A star matches a part of one label.',
     fileHosts: 'Hosts beside its own from which the files of its jobs are fetched.',
-    endpoints: 'The endpoints that its host runs. Null stands for every endpoint of its protocol.',
+    endpoints: 'The endpoints that its host runs. Null means every endpoint of its protocol.',
   },
   without: ['host', 'isTrusted'],
   fields: (t) => ({ trusted: t.exposeBoolean('isTrusted') }),

@@ -34,7 +34,7 @@ export type ConnectionPage<Item> = {
   readonly items: readonly Item[]
   readonly nextToken: string | null
   readonly cursorOf: (item: Item) => string
-  /** Items of all pages, where somebody counted them. */
+  /** The number of items of all pages, where it was counted. */
   readonly total?: number | null
 }
 

@@ -31,7 +31,7 @@ import { TradeType } from './market-figures.ts'
 import { Operation } from './seller.ts'
 import { Credit } from './viewer.ts'
 
-/** Subscriptions with the same content for everybody. Callers with the same subscription share one source. */
+/** Subscriptions with the same content for all callers. Callers with the same subscription share one source. */
 export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])
 
 /**
@@ -49,7 +49,7 @@ const POLL_MS = {
 const MAX_TRADES = 100
 
 const BookType = builder.objectRef<BookState>('BookState').implement({
-  description: 'The best offers of a model, best first, as they stand after a change.',
+  description: 'The best offers of a model, best first, after each change.',
   fields: (t) => ({
     model: t.exposeID('model'),
     offers: t.field({
@@ -86,7 +86,7 @@ function accountOf({ actor }: GraphQLContext, side: 'buyer' | 'seller') {
   return actor.account
 }
 
-/** The announcements of a channel about one named thing. */
+/** The announcements of a channel about one named record. */
 function hintOf(channel: UpdateChannel, name: string) {
   return { channel, isAbout: (names: readonly string[]) => names.includes(name) }
 }

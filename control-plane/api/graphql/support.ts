@@ -21,7 +21,7 @@ import { LIST_COST } from './page.ts'
 /** Reads and changes with which operators help a customer. */
 
 const Subject = objectOf('SupportSubject', SubjectSchema, {
-  description: 'Something that a search of support found, and the account to open for it.',
+  description: 'A record that a search of support found, and the account of the record.',
   types: { kind: 'SupportSubjectKind' },
   ids: ['account'],
 })

@@ -51,7 +51,7 @@ export type WebPage = {
   answer(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 
-/** Mounts the page's files. A build without the page leads to the texts instead. */
+/** Mounts the page's files. A build without the page redirects to the docs instead. */
 export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL, origins: Origins): WebPage {
   const files = openPageFiles(folder, origins)
   if (files === undefined) {

@@ -24,7 +24,7 @@ export type Foretold = {
 
 /**
  * Reads the data that a document holds for its screen, as an anonymous reader sees it. Undefined for a screen without
- * such data, for a thing that does not exist, and while the market does not answer in time or at all.
+ * such data, for a record that does not exist, and while the market does not answer in time or at all.
  */
 export async function readForetold(ctx: Ctx, request: FastifyRequest, path: string): Promise<Foretold | undefined> {
   if (path === '/') return homeOf(ctx)

@@ -47,7 +47,7 @@ export function withHead(html: string, head: Head, known: Known): string {
     .replace(PLACE, () => place)
 }
 
-/** A page of the documentation: its title, what it is about, and its text as HTML of the build. */
+/** A page of the documentation: its title, its description, and its text as HTML of the build. */
 export type DocHead = { readonly title: string; readonly about: string; readonly html: string }
 
 /** Writes a page of the documentation into the document, for readers without a script and until the script draws it. */

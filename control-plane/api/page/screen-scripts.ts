@@ -6,7 +6,7 @@ const Manifest = z.record(z.string(), Chunk)
 type Manifest = z.infer<typeof Manifest>
 
 const SIDES = ['buyer', 'seller', 'operator']
-/** Screens at the root path of a side, and at paths that end with the name of a thing. */
+/** Screens at the root path of a side, and at paths that end with the name of a record. */
 const ALONE = new Map([
   ['', 'market/home'],
   ['buyer', 'buyer/overview'],

@@ -23,8 +23,8 @@ const BODY_LIMIT = 64 * 1_024
 const PATH = '/facilitator'
 
 /**
- * The standard paths of an x402 facilitator, so that a stock facilitator client fits. Anybody may ask whether a payment
- * to this market is valid. Only an operator and the data planes settle one.
+ * The standard paths of an x402 facilitator, so that a stock facilitator client fits. Any caller may ask whether a
+ * payment to this market is valid. Only an operator and the data planes settle one.
  */
 export function mountFacilitator(server: FastifyInstance, plane: Ctx): void {
   const ctx = withPayments(plane)

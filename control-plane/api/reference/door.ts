@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DocumentFolders, Origins, Served } from './documents.ts'
 import { readDocuments } from './documents.ts'
 
-/** A file is data: nothing in it runs, and nobody may frame it. */
+/** A file is data: nothing in it runs, and no site may frame it. */
 const CONTENT_SECURITY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const MAX_AGE_SECONDS = 300
 

@@ -12,7 +12,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 
-/** OpenRouter's path for the same list. */
+/** The reads of a buyer's usage, caps, jobs and statements. */
 export const BUYER_READ_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/usage', tag: 'Usage', envelope, operation: listBuyerUsage }),
   restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', tag: 'Usage', envelope, operation: listUsageBuckets }),
@@ -25,7 +25,7 @@ export const BUYER_READ_ROWS: readonly RestRow[] = [
     operation: exportBuyerUsage,
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
   }),
-  // OpenRouter's path for the same.
+  // OpenRouter's path for the sums of each day.
   restRow({ method: 'GET', path: '/v1/activity', tag: 'Usage', envelope, operation: listActivity }),
   restRow({ method: 'GET', path: '/v1/buyer/caps', tag: 'Usage', envelope, operation: listCaps }),
   restRow({ method: 'GET', path: '/v1/buyer/jobs', tag: 'Usage', envelope, operation: listOwnJobs }),

@@ -18,7 +18,7 @@ export type RestRequest = {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
   readonly idempotencyKey: string | undefined
-  /** The secret of the cookie that tells one browser from others, for a row that needs one. */
+  /** The secret of the cookie that identifies a browser, for a row that needs one. */
   readonly browser: string | undefined
   /** The network address of the caller, as limits count it. */
   readonly peer: string
@@ -84,7 +84,7 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly tag: string
   readonly refusals?: readonly number[]
   readonly as?: 'redirect' | 'file'
-  /** The words of a row for which its operation has another row as well. */
+  /** The words of a second row of an operation. */
   readonly words?: Partial<Words>
   /** The full input for the reference, when the operation itself parses a part of it later. */
   readonly input?: z.ZodType

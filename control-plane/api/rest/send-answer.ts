@@ -5,7 +5,7 @@ import { toAppError } from '#shared/errors.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
 import type { RestAnswer } from './route.ts'
 
-/** Our files are downloads: no browser runs one, frames one or guesses another type. */
+/** Files are downloads: a browser must not run or frame them, or guess another type. */
 const FILE_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

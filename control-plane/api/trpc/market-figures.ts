@@ -13,7 +13,7 @@ import { listRails } from '#control-plane/services/market/rails.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
 import { queryOf, router } from './procedure.ts'
 
-/** The market now and over time, for everybody. Sums of money are decimal strings of micro-USD. */
+/** The market now and over time, for all callers. Sums of money are decimal strings of micro-USD. */
 export const market = router({
   list: queryOf(listMarketRowsPage, ({ items, nextToken, total }) => ({
     items: items.map(marketFields),

@@ -20,7 +20,7 @@ import { readResourceBook } from '#control-plane/services/lending/resource-book.
 import { getResourceMarket, listResourceMarkets } from '#control-plane/services/lending/resource-market.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** The market of lent keys for everybody, its records for operators, and a buyer's access to it. */
+/** The market of lent keys for all callers, its records for operators, and a buyer's access to it. */
 export const resource = router({
   list: queryOf(listResources),
   preview: queryOf(previewResource),

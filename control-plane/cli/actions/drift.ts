@@ -30,7 +30,7 @@ type Stored = {
 const storedLine = ({ lines, firstDay, lastDay, billedUsd }: Stored) =>
   text(`${count(lines)} lines from ${firstDay} to ${lastDay} are stored: ${usd(billedUsd)}.`)
 
-/** Brings a provider's bill as a file. */
+/** Imports a provider's bill from a file. */
 export const importBill: Action = async ({ connection }, given) => {
   const path = argument(given)
   const found = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false })

@@ -146,7 +146,7 @@ type Impact = {
   readonly buyers: number
 }
 
-/** The models whose change touches somebody. */
+/** The models whose change affects offers or buyers. */
 function impactTable(impacts: readonly Impact[]): OutputBlock[] {
   const touched = impacts.filter(({ offers, buyers }) => offers + buyers > 0)
   if (touched.length === 0) return []

@@ -35,7 +35,7 @@ export const readState: Action = async ({ connection }) => {
     ceiling: dollars(state.ceilingMicro),
     'cold address': state.coldAddress,
     'needs a refill': yesNo(state.needsRefill),
-    'last drain': instant(state.drainedAt),
+    'last payout run': instant(state.drainedAt),
   })
   const rows = table(
     state.states,

@@ -93,7 +93,7 @@ function isNothing({ changes, moved }: Report): boolean {
   return changes.length === 0 && moved.length === 0
 }
 
-/** The exit code tells of a partial result when rows were refused or models wait. */
+/** The exit code reports a partial result when rows were refused or models wait. */
 function exitOf({ rejected, unread }: Report) {
   return rejected.length + unread.length === 0 ? {} : { exit: 'partial' as const }
 }

@@ -69,7 +69,7 @@ export const reconcile: Action = async (cli, { options }) => {
   const known = facts({
     block: done.block,
     'on the chain': dollars(done.chainMicro),
-    'left by its transfers': dollars(done.movesMicro),
+    'by its transfers': dollars(done.movesMicro),
     'took ms': done.tookMs,
     'not compared': done.failure,
   })

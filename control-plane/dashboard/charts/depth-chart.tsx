@@ -14,7 +14,7 @@ export type DepthStep = {
 const HEIGHT = 200
 const PAD = { left: 40, right: 12, top: 12, bottom: 26 }
 
-/** Steps of the number of offers at each discount or a larger one. */
+/** A step chart of the number of offers at each discount or a larger one. */
 export function DepthChart({ steps }: { readonly steps: readonly DepthStep[] }) {
   const id = useId()
   const [box, width] = useWidth()

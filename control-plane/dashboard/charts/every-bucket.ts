@@ -1,7 +1,7 @@
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
-/** Buckets before and after a period that are shown, if they have rows. A chart of more would not be drawn in time. */
+/** The most buckets before and after a period that are shown, if they have rows. More buckets would delay the chart. */
 const MAX_BEYOND = 48
 export type Interval = keyof typeof STEP_MS
 

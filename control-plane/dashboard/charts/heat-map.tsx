@@ -37,7 +37,10 @@ const MOVES: Readonly<Record<string, Place>> = {
   ArrowRight: { row: 0, hour: 1 },
 }
 
-/** Hours by day, of one hue that grows stronger, with a cursor for mouse and arrow keys and a table of the same. */
+/**
+ * Hours by day in one hue, stronger for higher values, with a cursor for mouse and arrow keys, and a table of the
+ * values.
+ */
 export function HeatMap({ label, rows, format, zone }: Props) {
   const [at, setAt] = useState<Place>()
   // The table is made once it is opened: a month has 720 cells, and the picture must not wait for them.

@@ -14,8 +14,8 @@ type Span = { readonly from: number; readonly now: number; readonly zone: Zone }
 const HOURS_A_DAY = 24
 
 /**
- * The hours of a span by the days of the reader's zone, the last day below. An hour of the span without a call is zero;
- * one before it, or that has not begun, is null.
+ * The hours of a span by the days of the reader's zone, the last day below. An hour of the span without a call is zero.
+ * An hour before the span, or one that has not begun, is null.
  */
 export function heatRowsOf(hours: readonly Hour[], { from, now, zone }: Span): readonly HeatRow[] {
   const sums = new Map<number, number>()

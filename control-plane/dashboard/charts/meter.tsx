@@ -1,4 +1,4 @@
-/** A share of a whole as a bar. The figures stand beside it. */
+/** A share of a whole as a bar. The figures are beside the bar. */
 export function Meter({
   share,
   label,

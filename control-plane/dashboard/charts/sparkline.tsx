@@ -3,7 +3,7 @@ import { linear, linePath } from './scale.ts'
 const WIDTH = 96
 const HEIGHT = 24
 
-/** A small line without axes. The figures stand beside it. Nothing is drawn where all of it is zero. */
+/** A small line without axes. The figures are beside the line. Nothing is drawn when all values are zero. */
 export function Sparkline({ values, label }: { readonly values: readonly (number | null)[]; readonly label: string }) {
   const knownValues = values.filter((value): value is number => value !== null)
   if (knownValues.every((value) => value === 0)) return null

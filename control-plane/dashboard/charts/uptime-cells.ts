@@ -29,8 +29,8 @@ export function uptimeCells(points: readonly UptimePoint[], now: number, zone: Z
 }
 
 /**
- * The number of days that a record has, today included: those since the first point, and all of them for a market that
- * is older than the record.
+ * The number of days to draw, today included: the days since the first point, or `most` days for a market with calls
+ * before the record.
  */
 export function daysOfRecord(points: readonly UptimePoint[], now: number, most: number, isOlder: boolean): number {
   const first = points.reduce((least, { bucket }) => Math.min(least, bucket), now)

@@ -39,7 +39,7 @@ const JSON_TYPE = 'application/json'
 /** A form of another site cannot send this header. */
 const HEADERS = { 'content-type': JSON_TYPE, 'graphql-require-preflight': '1' }
 
-/** Longer than the market lets a document take. */
+/** Longer than the time limit of the market for a document. */
 const ASK_MS = 20_000
 
 export function requestOf(document: TypedDocumentString<unknown, never>, variables: unknown, accept: string) {
@@ -68,7 +68,7 @@ export async function ask<Result, Variables>(
   })
   const body: unknown = await answer.json().catch(() => undefined)
   const errors = errorsOf(body)
-  // A part that failed is null, and the rest of the screen stands.
+  // A part that failed is null, and the rest of the screen is shown.
   if (hasData<Result>(body)) {
     const failed = errors.map((error) => refusalOf(error, answer)).find(isFailure)
     keepFailure(body.data, failed)
@@ -108,7 +108,7 @@ export function isPassing(error: unknown): boolean {
   return error instanceof MarketError && PASSING.has(error.code)
 }
 
-/** Other codes are answers: the subject of a part does not exist, or is not for this reader. */
+/** Other codes are answers: the record does not exist, or this reader may not see it. */
 const isFailure = (error: MarketError) => error.code === 'internal_error' || isPassing(error)
 
 /** The member of an answer with the reasons of its failed parts. Copies of the answer lack the member. */

@@ -11,7 +11,7 @@ export function callCurlOf(url: string, json: string, key = '$MARKET_KEY'): stri
   return `curl ${url} \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '${quotable(json)}'`
 }
 
-/** A text as it stands between single quotes of a shell. */
+/** A text as a shell needs it between single quotes. */
 const quotable = (text: string) => text.replaceAll("'", "'\\''")
 
 /** A GraphQL query as a command. */

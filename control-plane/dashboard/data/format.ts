@@ -23,7 +23,7 @@ export function money(amount: Micro): string {
 const MICRO_DIGITS = 6
 
 /**
- * The decimals for amounts that stand below each other: two, or four or six where smaller amounts among them need them.
+ * The decimals for amounts below each other: two, or four or six where smaller amounts among them need them.
  * Undefined without an amount.
  */
 export function digitsOf(amounts: readonly (Micro | undefined)[]): number | undefined {
@@ -76,7 +76,7 @@ export function percent(value: number | null | undefined, digits = 1): string {
   return `${value.toFixed(digits).replace(/\.0+$/, '')}%`
 }
 
-/** A share in a column of shares, whose decimals stand below each other. */
+/** A share in a column of shares, with a fixed number of decimals. */
 export function evenPercent(value: number | null | undefined): string {
   return value === null || value === undefined ? UNKNOWN : `${value.toFixed(1)}%`
 }

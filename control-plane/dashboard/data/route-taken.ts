@@ -6,8 +6,8 @@ type Route = {
 const isServed = (status: number) => status >= 200 && status < 400
 
 /**
- * The place of the offer that served a call, from 0; undefined when nobody did. Attempts follow the order of the offers
- * and name only a provider, which may have several of them; some offers are passed over.
+ * The place of the offer that served a call, from 0; undefined when no offer did. Attempts follow the order of the
+ * offers and name only a provider, which may have several of them; some offers are passed over.
  */
 export function placeServed({ offers, attempts }: Route): number | undefined {
   const last = attempts.at(-1)

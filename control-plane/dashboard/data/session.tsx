@@ -67,7 +67,7 @@ function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure' | '
   return { kind, user, wallet, keyId, isKnown: data !== undefined }
 }
 
-/** Reads everything again once somebody else is signed in, which another tab may have done. */
+/** Reads everything again after a change of the user, which another tab may have made. */
 export function useReadForViewer(): void {
   const cache = useQueryClient()
   const { kind, user, keyId, isKnown, failure } = useViewer()

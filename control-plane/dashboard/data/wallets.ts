@@ -12,7 +12,7 @@ export type BrowserWallet = {
 const MAX_WALLETS = 20
 const REJECTED = 4_001
 
-/** The wallets that have announced themselves, early or late. */
+/** The wallet extensions of this browser. Some announce themselves after the page is drawn. */
 export function useWallets(): readonly BrowserWallet[] {
   const [wallets, setWallets] = useState<readonly BrowserWallet[]>([])
   useEffect(() => {

@@ -4,7 +4,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
 type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
-/** Columns that stand in several tables of models and of those who serve them. */
+/** Columns that several tables of models and of sellers share. */
 
 export const BELOW_LIST: Column<Pick<Market, 'bestDiscountPct'>> = {
   label: 'Below list',

@@ -18,7 +18,7 @@ export function ModelName({ id, name, lab }: Props) {
   )
 }
 
-/** The name without that of its lab, which its mark stands for: "Anthropic: Claude 3.5 Haiku" is "Claude 3.5 Haiku". */
+/** The name without the name of its lab, which the mark shows: "Anthropic: Claude 3.5 Haiku" is "Claude 3.5 Haiku". */
 export function shortName(name: string): string {
   return name.replace(/^[^:]{1,40}: /, '')
 }

@@ -8,7 +8,7 @@ const MAX_SUGGESTED = 8
 
 type Props = {
   readonly label: string
-  /** The chosen value; undefined where nothing narrows the list. */
+  /** The chosen value; undefined for the whole list. */
   readonly value: string | undefined
   readonly suggestions: readonly Suggestion[]
   readonly onChoose: (value: string | undefined) => void
@@ -19,7 +19,7 @@ type Props = {
 
 /**
  * A field that narrows a list to one name. It suggests names whose id or label contains what is typed; Enter takes the
- * first one, and an empty field takes the condition away.
+ * first one, and an empty field removes the condition.
  */
 export function Combobox({ label, value, suggestions, onChoose, onOpen, placeholder = 'Any' }: Props) {
   const id = useId()

@@ -40,11 +40,11 @@ export function Dialog({ dialog, title, place = 'middle', isClosable = true, act
     const { activeElement: before } = document
     if (element.current?.open === false) {
       element.current.showModal()
-      // The reader of a form or a search types next, so its first field has the focus. The close button stands before
-      // it.
+      // The reader of a form or a search types next, so its first field gets the focus, not the
+      // close button before it.
       element.current.querySelector<HTMLElement>(`.dialog-body :is(${FIELDS})`)?.focus()
     }
-    // A dialog that is taken out of the page gives the focus back to nobody.
+    // The browser does not return the focus when a dialog is removed from the page.
     return () => giveFocus(before)
   }, [isOpen])
   if (!isOpen) return null

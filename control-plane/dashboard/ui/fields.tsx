@@ -95,7 +95,7 @@ type FiltersProps = {
   readonly children: ReactNode
 }
 
-/** The conditions of a list. A phone shows its search, and the others behind a button. */
+/** The conditions of a list. A phone shows the search, and hides the other conditions behind a button. */
 export function Filters({ active = 0, children }: FiltersProps) {
   const [isOpen, setOpen] = useState(false)
   return (

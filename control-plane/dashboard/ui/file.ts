@@ -14,7 +14,7 @@ export type FileColumn<Row> = {
   /** The cell in a file; left out for a column of buttons. */
   readonly text?: (row: Row) => FileValue
   readonly unit?: Unit
-  /** The columns of a file that stand for this one, where a cell shows several values. */
+  /** The columns of a file in place of this one, when a cell shows several values. */
   readonly file?: readonly FileColumn<Row>[]
 }
 

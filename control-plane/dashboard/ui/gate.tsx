@@ -9,7 +9,7 @@ import { ErrorNotice, Notice, SignInBeside, SkeletonScreen } from './states.tsx'
 
 const NAMES = { buyer: 'a buyer', seller: 'a seller', operator: 'an operator' } as const
 
-/** True while the session of somebody who was shown this screen has ended by itself. Signing out forgets it. */
+/** True after a session ended by itself on this screen. A sign-out resets it. */
 function useWasIn(side: PageSide): boolean {
   const viewer = useViewer()
   const [isShown, setShown] = useState(false)

@@ -1,6 +1,6 @@
 import { MARK_STROKES } from './brand-mark.ts'
 
-/** The mark of the market. Its name stands beside it. */
+/** The mark of the market. The name is beside the mark. */
 export function Mark() {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" className="mark">

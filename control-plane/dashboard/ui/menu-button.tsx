@@ -6,9 +6,9 @@ const GAP_PX = 4
 
 type Props = {
   readonly text: ReactNode
-  /** The name of the button for screen readers, where its text does not tell it. */
+  /** The name of the button for screen readers, if its text is not a name. */
   readonly label?: string
-  /** A little more than the menu takes, so that one at the foot of the window opens upwards in time. */
+  /** A little more than the height of the menu, so that a menu at the foot of the window opens upwards. */
   readonly heightPx: number
   readonly onOpen?: () => void
   readonly children: (close: () => void) => ReactNode

@@ -10,7 +10,7 @@ type PagerProps = {
   readonly hasNext: boolean | undefined
   readonly after: string | undefined
   readonly onPage: (after: string | undefined) => void
-  /** Rows of all pages, where somebody counted them. */
+  /** The number of rows of all pages, where it was counted. */
   readonly total?: number | undefined
 }
 

@@ -123,7 +123,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
       <span>{sentenceOf(error)}</span>
       {error instanceof MarketError && error.code === 'authentication_required' ? <SignInBeside /> : null}
       {id === undefined ? null : <code className="small muted">{id}</code>}
-      {onRetry === undefined ? null : <Button onClick={onRetry}>Try again</Button>}
+      {onRetry === undefined ? null : <Button onClick={onRetry}>Retry</Button>}
     </Notice>
   )
 }
@@ -131,7 +131,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
 /** A malformed id names nothing, too. */
 const MISSING: ReadonlySet<string> = new Set(['not_found', 'invalid_request'])
 
-/** True where a thing does not exist, or is somebody else's. */
+/** True for a record that does not exist, or that belongs to another user. */
 export function isMissing(error: Error | null): boolean {
   return error instanceof MarketError && MISSING.has(error.code)
 }
@@ -140,7 +140,7 @@ type LoadedProps<Data extends object> = {
   readonly query: UseQueryResult<Data, Error>
   /** The placeholder until the data is there. */
   readonly waiting?: ReactNode
-  /** The content of a screen of one thing that does not exist, or that belongs to somebody else. */
+  /** The content of a screen whose record does not exist, or belongs to another user. */
   readonly missing?: ReactNode
   readonly children: (data: Data) => ReactNode
 }

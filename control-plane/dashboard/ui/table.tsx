@@ -15,9 +15,9 @@ import { useToast } from './toast.tsx'
 import type { WholeList } from './whole-list.ts'
 
 /**
- * The place of a cell on a phone, where a row has two lines: the title, which is the first column as a rule, and the
- * lead are the first line, facts with their names are the second one. `bare` is a fact without its name, `none` is left
- * out.
+ * The place of a cell on a phone, where a row has two lines. The first line has the title, which is usually the first
+ * column, and the lead. The second line has the facts with their names. `bare` is a fact without its name. `none` hides
+ * the cell.
  */
 type PhonePlace = 'title' | 'lead' | 'fact' | 'bare' | 'none'
 
@@ -38,7 +38,7 @@ type TableProps<Row> = {
   readonly keyOf: (row: Row) => string
   readonly empty: ReactNode
   readonly selected?: string | undefined
-  /** Most rows at first; a button shows the rest. */
+  /** Largest number of rows at first; a button shows the rest. */
   readonly most?: number
   readonly foot?: ReactNode
   /** The same query to the API, as a command. */
@@ -49,7 +49,7 @@ type TableProps<Row> = {
   readonly order?: { readonly now: RowOrder | undefined; readonly onOrder: (order: RowOrder | undefined) => void }
   /** True where the order of the rows is the content of the table, as in a ranking. */
   readonly isRanked?: boolean
-  /** The group of a row. Rows that follow each other in one group stand under its head. */
+  /** The group of a row. Consecutive rows of one group are under the head of the group. */
   readonly groupOf?: (row: Row) => RowGroup
 }
 
@@ -161,7 +161,7 @@ function placesOf<Row>(columns: readonly Column<Row>[]): readonly (PhonePlace | 
   })
 }
 
-/** True for a cell whose file has nothing in it. A phone leaves it out. */
+/** True for a cell that is empty in the file. A phone hides such a cell. */
 function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
   const value = text?.(row)
   return text !== undefined && (value === null || value === undefined || value === '')
@@ -187,7 +187,7 @@ type HeadProps<Row> = {
   readonly order: TableProps<Row>['order']
 }
 
-/** The head of a column. A press sorts by it, a second one turns the order round. */
+/** The head of a column. A press sorts by the column, and a second press reverses the order. */
 function Head<Row>({ column, isPaged, order }: HeadProps<Row>) {
   const { label, isNumber = false, isLowFirst = false, text, order: name } = column
   const by = isPaged ? name : text === undefined ? undefined : label

@@ -5,7 +5,7 @@ type Question<Result, Variables> = Parameters<typeof ask<Result, Variables>>[0]
 /** Most rows of a file that the page puts together. The market's own files have no such bound. */
 const MAX_ROWS = 5_000
 
-/** A list that a table shows a page of: a link to the market's file of it, or its rows. */
+/** A list of which a table shows one page: a link to the market's file of it, or its rows. */
 export type WholeList<Row> = { readonly link: () => Promise<string> } | ReadableList<Row>
 
 type ReadableList<Row> = { readonly rows: () => Promise<WholeRows<Row>> }

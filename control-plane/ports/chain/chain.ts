@@ -43,7 +43,7 @@ export type Chain = {
     payment: PaymentOnChain,
   ): Promise<{ readonly block: bigint; readonly isReverted: boolean; readonly moved: bigint } | undefined>
   /**
-   * The transaction that took a payment, whoever sent it and however long ago. Throws while the search is unfinished: a
+   * The transaction that took a payment, by any sender and at any time. Throws while the search is unfinished: a
    * repeat continues it. A repeat of a finished search reads the newest blocks alone.
    */
   findTransfer(payment: PaymentOnChain): Promise<string | undefined>

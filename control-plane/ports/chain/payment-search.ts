@@ -32,8 +32,8 @@ const USED = getAbiItem({ abi: TOKEN, name: 'AuthorizationUsed' })
 /** Finds the transactions of payments on a chain. */
 export function createPaymentSearch(client: PublicClient, { blocksARead, reads }: LookLimits = LIMITS) {
   /**
-   * True when a transaction is our facilitator's call for the payment. For Permit2 only the call itself tells the
-   * nonce.
+   * True when a transaction is our facilitator's call for the payment. For Permit2 the nonce is only in the
+   * data of the call.
    */
   async function isCallFor(hash: Hex, { payer, nonce, settledBy }: PaymentOnChain): Promise<boolean> {
     const { from, to, input } = await client.getTransaction({ hash })

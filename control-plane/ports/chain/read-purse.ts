@@ -45,7 +45,7 @@ export async function readPurse(
   }
 }
 
-/** The read that tells whether a nonce is used: a flag of EIP-3009, or one of the 256 bits in a word of Permit2. */
+/** The read that shows whether a nonce is used: a flag of EIP-3009, or one of the 256 bits in a word of Permit2. */
 function useOf(nonce: string, { owner, token }: { readonly owner: Hex; readonly token: Hex }) {
   return nonce.startsWith('0x')
     ? ({ address: token, abi: TOKEN, functionName: 'authorizationState', args: [owner, asHex(nonce)] } as const)

@@ -48,7 +48,7 @@ export type PaymentParts = PaymentSettings & {
   readonly chain: Chain | null
   /** The address of the settlement key, in lower case; null for a hosted facilitator. */
   readonly settler: string | null
-  /** The settlement key's money for gas in wei; null when the key is not ours. */
+  /** The settlement key's money for gas in wei; null when another facilitator has the key. */
   readonly gasMoney: (() => Promise<bigint>) | null
   /** Sends stored transactions again. Asks for permission before it signs anything. */
   sendAgain(ask: AskForLeave): Promise<number>

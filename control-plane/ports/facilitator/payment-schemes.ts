@@ -42,7 +42,7 @@ export type OnlySettlement = { readonly ref: string; readonly leave: Leave }
 
 /** The schemes of payments on a chain. */
 export type PaymentSchemes = {
-  /** Throws when there is no block within so many milliseconds. */
+  /** Throws when there is no block within this many milliseconds. */
   waitForReceipt(hash: Hex, timeoutMs: number): Promise<BlockReceipt>
   /** The schemes for one use. They wait for blocks by `waitForBlock`. Without a settlement they only verify. */
   open(settlement: OnlySettlement | undefined, waitForBlock: (hash: Hex) => Promise<BlockReceipt>): SchemeUse

@@ -10,7 +10,7 @@ import type { SignedTransaction, TransactionStore } from './transaction-store.ts
 
 /** The upper bound of a settlement's gas: one with a permit takes about 190,000. */
 export const GAS_LIMIT = 400_000n
-/** Fees are read once in so many milliseconds, and doubled, so that a few full blocks do not outbid us. */
+/** Fees are read once in this many milliseconds, and doubled, so that a few full blocks do not outbid us. */
 const FEES_MS = 5 * SECOND
 const FEE_FACTOR = 2n
 

@@ -28,7 +28,9 @@ const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MOST_MS = 500
 /** A server that is loading its log announces far too long a time, so it is asked again at this interval. */
 const LOADING_LOOK_MS = 50
-/** A connection without an answer for so long is given up. Waits for seed requests are shorter, and so is any step. */
+/**
+ * A connection without an answer for this long is given up. Waits for seed requests are shorter, and so is any step.
+ */
 const SILENCE_MS = 10 * SECOND
 
 type OpenKeeper = {

@@ -16,24 +16,24 @@ export type JobBook = {
   /** Stores again the reason why a job is hidden, for a job whose record Redis has lost. `deadlineAt` is the job's. */
   hide(job: Pick<JobRecordText, 'rid' | 'deadlineAt'>, why: 'deleted' | 'withheld', now: number): Promise<void>
   /**
-   * Stores the submit of a forwarded job again that Redis has lost, and its binding. Nothing else of such a job is kept
-   * but its end.
+   * Stores the submit of a forwarded job again that Redis has lost, and its binding. Of such a job, Redis keeps
+   * only the submit, the binding and the end.
    */
   restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
   /** Stores the end of a job unless it has one. Returns the end that counts. The job must have a record. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
   /** Stores the event of a booked end that the record does not have. */
   noteLostEnd(rid: string, event: string): Promise<void>
-  /** Marks its end as booked. A data plane then copies files that its provider will drop. */
+  /** Marks the end of a job as booked. A data plane then copies files that its provider will drop. */
   markBooked(rid: string, mark: { readonly hasFiles: boolean }): Promise<void>
   /** Marks a job whose buyer has asked to stop it. The job must have a record. */
   markStopped(rid: string): Promise<void>
   /** Some of the marks that the ledger does not know yet, in no order. They stay until {@link JobBook.dropMarks}. */
   readMarks(limit: number): Promise<JobMark[]>
   dropMarks(marks: readonly JobMark[]): Promise<void>
-  /** The progress of a restore of jobs since Redis was empty; undefined before its begin. */
+  /** The progress of a restore of jobs since Redis was empty; undefined before the restore begins. */
   restoredTo(): Promise<string | undefined>
-  /** Does nothing after its begin. */
+  /** Does nothing once a restore has begun. */
   beginRestore(to: string): Promise<void>
   /** Returns false when Redis has lost its data since. Then the restore must begin anew. */
   noteRestored(to: string): Promise<boolean>
@@ -56,8 +56,8 @@ export type ForwardedSubmit = {
   readonly submit: string
   readonly deadlineAt: number
   /**
-   * The buyer who may look the job up, the resource, and the provider's id of the job. Undefined when its submit does
-   * not tell.
+   * The buyer who may look the job up, the resource, and the provider's id of the job. Undefined when the event
+   * of the submit lacks them.
    */
   readonly bound?: { readonly resource: string; readonly job: string; readonly to: JobBinding } | undefined
   /** The job's end, once booked. */

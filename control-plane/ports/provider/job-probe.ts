@@ -12,8 +12,9 @@ export type ProbedJob = {
 }
 
 /**
- * The result of a poll. `told` is the state of the job. `unknown`: the provider does not know the job, or its key is
- * gone. `silent`: no answer, or an unreadable one. `retryAfterMs` is the pause that the provider asks for.
+ * The result of a poll. `told`: the provider reports the state of the job. `unknown`: the provider does not know the
+ * job, or the key is gone. `silent`: no answer, or an unreadable one. `retryAfterMs` is the pause that the provider
+ * asks for.
  */
 export type JobAnswer =
   | { readonly kind: 'told'; readonly job: ProviderJob }
@@ -26,5 +27,5 @@ export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: u
 /** The result for a job without a key. */
 export const KEYLESS: JobAnswer = { kind: 'unknown', isKeyless: true }
 
-/** Polls the provider once about a job. No behaviour of the provider makes it throw. */
+/** Polls the provider once about a job. Never rejects, whatever the provider answers. */
 export type JobProbe = (job: ProbedJob) => Promise<JobAnswer>

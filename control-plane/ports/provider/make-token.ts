@@ -13,5 +13,5 @@ export type TokenAnswer =
   | { readonly isMade: true; readonly token: Secret; readonly lifeMs: number }
   | { readonly isMade: false; readonly status: number | null; readonly reason: string }
 
-/** Requests an access token for a service account. No behaviour of the other side makes it throw. */
+/** Requests an access token for a service account. Never rejects, whatever the token endpoint answers. */
 export type MakeToken = (question: TokenQuestion) => Promise<TokenAnswer>

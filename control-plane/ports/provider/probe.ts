@@ -9,7 +9,7 @@ export type ProbeTarget = {
   readonly baseUrl: URL
   readonly apiFormat: ProtocolName
   readonly apiKey: Secret
-  /** Null probes only whether the key is accepted, which a protocol without a list of models cannot tell. */
+  /** Null probes only whether the key is accepted, which a protocol without a list of models cannot do. */
   readonly providerModel: string | null
   /** The purpose of the model; a conversation by default. */
   readonly endpoint?: Endpoint
@@ -38,7 +38,7 @@ export type ListedModels =
       readonly isUnlisted?: true
     }
 
-/** Reads a provider's list of models, which costs nothing. No behaviour of the provider makes it throw. */
+/** Reads a provider's list of models, which costs nothing. Never rejects, whatever the provider answers. */
 export type ListModels = (place: ProviderPlace) => Promise<ListedModels>
 
 /**
@@ -75,7 +75,7 @@ export type KeyProbeResult =
   | { readonly isAccepted: true; readonly latencyMs: number; readonly answer: unknown }
   | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
 
-/** Asks a provider once with a key. No behaviour of the provider makes it throw. */
+/** Asks a provider once with a key. Never rejects, whatever the provider answers. */
 export type KeyProbe = (target: KeyProbeTarget) => Promise<KeyProbeResult>
 
 /** A request with a lent key, about a job that the key started. */
@@ -94,11 +94,11 @@ export type LentReply = {
   readonly retryAfterMs: number | undefined
 }
 
-/** Calls a provider with a lent key. Undefined without an answer. No behaviour of the provider makes it throw. */
+/** Calls a provider with a lent key. Undefined without an answer. Never rejects, whatever the provider answers. */
 export type AskLent = (question: LentQuestion) => Promise<LentReply | undefined>
 
-/** Requests a cost report from a provider. Undefined without an answer. No behaviour of the provider makes it throw. */
+/** Requests a cost report from a provider. Undefined without an answer. Never rejects. */
 export type AskReport = (question: ReportQuestion) => Promise<LentReply | undefined>
 
-/** Probes a provider once. No behaviour of the provider makes it throw. */
+/** Probes a provider once. Never rejects, whatever the provider answers. */
 export type Probe = (target: ProbeTarget) => Promise<ProbeResult>

@@ -59,7 +59,7 @@ export type TransferName = {
 
 /**
  * The nonce of a transfer by its name. Books that lost a transfer and plan it again give it the same nonce, so the
- * token refuses the second; and the nonce of a transfer on the chain tells its owner.
+ * token refuses the second. On the chain, the nonce identifies the owner of a transfer.
  */
 export function nonceOfTransfer({ seller, recipient, number }: TransferName): Hex {
   return keccak256(stringToHex(`transfer ${seller ?? 'sweep'} ${recipient} ${number}`))

@@ -15,7 +15,7 @@ import type { AllowanceLineCtx } from './allowance-ctx.ts'
 
 type Line = Pick<AllowanceLine, 'account' | 'advance'>
 
-/** Attempts of one recall. Between two of them a call may use credit. */
+/** Attempts to take back one advance. A call may use the credit between two attempts. */
 const MAX_TRIES = 5
 
 /** Advances credit to an account whose allowance line is locked. Returns the balances that changed. */

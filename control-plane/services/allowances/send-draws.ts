@@ -55,7 +55,7 @@ async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave 
 }
 
 /**
- * Reviews a draw against the ledger before anybody signs it: the account owes that amount, the line belongs to this
+ * Reviews a draw against the ledger before it is signed: the account owes that amount, the line belongs to this
  * wallet, and the tokens go to this treasury. A draw whose amount a deposit has covered meanwhile ends.
  */
 async function approve(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw): Promise<boolean> {
@@ -100,6 +100,6 @@ async function fail(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw, reaso
     const stop = state === 'closed' ? {} : { state: 'stopped' as const, reason }
     const retryAt = new Date(ctx.clock.now() + retryAfter(failures))
     await changeLine(trx, account, { ...stop, failures: failures + 1, retryAt, readAt: null })
-    ctx.log.warn({ id, account, reason }, 'a draw brought nothing: its line is stopped')
+    ctx.log.warn({ id, account, reason }, 'a draw moved no money: its line is stopped')
   })
 }

@@ -17,7 +17,7 @@ import type { AllowanceView } from './allowance-views.ts'
 import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
 import { LEAST_MICRO, outOfReach, readWallet, requireWallet } from './own-allowance.ts'
 
-/** The least validity that is left to reach a block, and the most. */
+/** The least and the most validity that a permit may have left: it has to reach a block in this time. */
 const LEAST_LEFT_MS = MINUTE
 const MOST_LEFT_MS = DAY
 /** Most permits of an account a day, because the treasury pays for their gas. */

@@ -84,7 +84,8 @@ export async function tendLine(
 }
 
 /**
- * The bound that a refusal names. Where the market's own limit binds, the bound is the balance, as for every account.
+ * The bound that the gate names when it refuses a call. Under the market's own limit, it names the balance, as for
+ * other accounts.
  */
 function boundOf(reading: WalletReading, { lineMicro }: AllowanceSettings): WalletBound {
   return bindingOf(reading) === 'allowance' && reading.allowance < lineMicro ? 'allowance' : 'balance'
@@ -101,7 +102,7 @@ export async function tellBound(
     .catch((error: unknown) => log.debug({ err: error, account }, 'the gate will get the bound of a wallet later'))
 }
 
-/** False for a line of another treasury, from which nobody here can draw. */
+/** False for a line of another treasury, from which this market cannot draw. */
 export function isOfTreasury(
   { purse }: Pick<AllowanceLineCtx, 'purse'>,
   { chainId, asset, treasury }: Pick<AllowanceLine, 'chainId' | 'asset' | 'treasury'>,

@@ -27,7 +27,7 @@ export type LineVerdict = {
 
 type Weighed = Pick<AllowanceLine, 'state' | 'reason' | 'posted' | 'advanced' | 'drawing' | 'owedSince' | 'retryAt'>
 type Ground = {
-  /** Undefined for a line of another treasury, from which nobody here can draw. */
+  /** Undefined for a line of another treasury, from which this market cannot draw. */
   readonly reading: WalletReading | undefined
   readonly settings: Pick<AllowanceSettings, 'lineMicro' | 'batchMicro' | 'batchMs'>
   /** The further credit that all accounts together may be advanced. */

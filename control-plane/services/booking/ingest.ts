@@ -290,7 +290,8 @@ async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): P
 }
 
 /**
- * Tells the gate of every request id that has a row now, by whichever process, with a balance that includes its charge.
+ * Tells the gate of every request id that has a row now, written by any process, with a balance that includes its
+ * charge.
  */
 async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   const newest = new Map<string, Balance>()

@@ -11,16 +11,16 @@ export const JOB_POLLS = {
   jitter: 0.2,
   /** The longest pause that a provider may ask for. */
   retryAfterMs: HOUR,
-  /** A worker without a result for so long counts as dead. */
+  /** A worker without a result for this long counts as dead. */
   leaseMs: MINUTE,
   /** Polls at a time: to one provider by all workers, and by one worker to all providers. */
   perProvider: 32,
   inFlight: 128,
-  /** A job counts as lost after so many answers in a row that the provider does not know it. */
+  /** A job counts as lost after this many answers in a row that the provider does not know it. */
   lostAfter: 6,
 } as const
 
-/** Pauses grow no longer after so many polls. */
+/** Pauses grow no longer after this many polls. */
 const MAX_STEPS = 32
 
 /** The instant of a job's first poll. `now` is the instant of its submit. */

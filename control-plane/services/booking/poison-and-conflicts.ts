@@ -164,7 +164,7 @@ function deciding(
   }
 }
 
-/** Discards an event. Nobody is charged for its call, and the gate frees what it keeps for it. */
+/** Discards an event. No buyer is charged for its call, and the gate frees what it keeps for it. */
 export const discardPoisoned = defineOperation({
   name: 'poison.discard',
   summary: 'Discard an event that cannot be posted',
@@ -219,8 +219,8 @@ export const listContradictions = defineOperation({
 })
 
 /**
- * Records what a person found out about a contradiction. The settlement stands. To correct it, book `ledger.adjust` or
- * `ledger.reverse` under a ticket and name the ticket in the reason.
+ * Records what a person found out about a contradiction. The settlement does not change. To correct
+ * the settlement, book `ledger.adjust` or `ledger.reverse` under a ticket and name the ticket in the reason.
  */
 export const resolveContradiction = defineOperation({
   name: 'conflict.resolve',

@@ -9,14 +9,14 @@ import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 
 /** The booking of one rail's events. */
 export type RailPosting = {
-  /** The account that pays a charge; undefined where the event names nobody who can pay by this rail. */
+  /** The account that pays a charge; undefined for an event without a payer for this rail. */
   payerOf(event: UsageEvent): AccountId | undefined
   readonly payerKind: AccountKind
-  /** True for a rail that pays nobody. An event of it with a charge is set aside. */
+  /** True for a rail without charges. Its events with a charge are set aside for an operator. */
   readonly isFree: boolean
   /** True for a rail whose payers are wallets. The account of a wallet is made again where the ledger has lost it. */
   readonly isOfWallet: boolean
-  /** True when the gate counts a call as unposted until it hears of the booking. */
+  /** True when the gate counts a call as unposted until the ack of the booking. */
   readonly isCountedInGate: boolean
 }
 

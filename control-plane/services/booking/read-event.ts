@@ -100,7 +100,7 @@ function brokenRule(event: UsageEvent, { isFree }: RailPosting): Broken | undefi
   if (isSubmit && event.chargeMicro !== event.holdMicro) {
     return { reason: 'sum_mismatch', detail: 'chargeMicro: not the whole quote' }
   }
-  // A submit pays nobody yet.
+  // A submit pays no seller yet.
   const { sellerNet, fee } = splitCharge(isSubmit ? ZERO : event.chargeMicro, event.feeBps)
   if (event.sellerNetMicro !== sellerNet || event.feeMicro !== fee) {
     return { reason: 'sum_mismatch', detail: `sellerNetMicro, feeMicro: expected ${sellerNet} and ${fee}` }

@@ -7,7 +7,7 @@ import { writeUnitPrices } from '#shared/pricing.ts'
 import { byText } from '#shared/text-order.ts'
 
 /**
- * A field of a model before and after. `price.` with a usage class stands for a price in pico-USD, followed by ` when `
+ * A field of a model before and after. `price.` with a usage class is a price in pico-USD, followed by ` when `
  * and the conditions of a conditional price. ` at least` marks the least billed units of a request. Null means no
  * value.
  */

@@ -5,10 +5,10 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 
-/** Time in which a buyer of a model counts as touched by a change of the model. */
+/** Time for which a buyer counts as affected after a call of the model. */
 const RECENT_MS = 30 * DAY
 
-/** The offers, sellers and buyers that a change of a model touches. */
+/** The offers, sellers and buyers that a change of a model affects. */
 export const ImpactSchema = z
   .object({
     model: z.string(),
@@ -18,9 +18,9 @@ export const ImpactSchema = z
       'Accounts with a charged call of the model in the last 30 days, of the newest 200,000 calls.',
     ),
   })
-  .meta({ id: 'CatalogImpact', description: 'How many offers, sellers and buyers a change of a model touches.' })
+  .meta({ id: 'CatalogImpact', description: 'How many offers, sellers and buyers a change of a model affects.' })
 
-/** Counts whom a change of the models touches, by model. */
+/** Counts the offers, sellers and buyers that a change of the models affects, by model. */
 export async function readImpact(ctx: Pick<Ctx, 'db' | 'clock'>, models: readonly string[]): Promise<ImpactRow[]> {
   return models.length === 0 ? [] : countImpact(ctx.db, models, ctx.clock.now() - RECENT_MS)
 }

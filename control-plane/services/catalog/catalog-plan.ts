@@ -100,7 +100,7 @@ async function nameRows(
     const refuse = (message: string) => rejected.push({ index, id: row.id, field: 'id', message })
     if (name === undefined) refuse('a variant of a model is no model of its own')
     else if (row.canonical === undefined && byId === undefined && modelOfAlias.has(name.toLowerCase())) {
-      refuse(`another model is called ${name}: name this one's canonical id`)
+      refuse(`another model has the name ${name}: add the canonical id of this model`)
     } else if (seenIds.has(name)) refuse(`the list has the model ${name} twice`)
     else {
       seenIds.add(name)

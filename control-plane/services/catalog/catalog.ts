@@ -60,7 +60,7 @@ export type ImportReport = z.infer<typeof ImportReportSchema>
 export const ImportDiffSchema = z.object({
   models: z.number(),
   changes: z.array(ModelChangeSchema).readonly(),
-  /** Whom each change touches, by model. */
+  /** The offers, sellers and buyers that each change affects, by model. */
   impacts: z.array(ImpactSchema).readonly(),
   rejected: z.array(RejectedRowSchema).readonly(),
 })
@@ -144,7 +144,7 @@ const PutProviderInput = z.strictObject({
 
 /**
  * Adds or replaces a provider of the allow-list. A provider with active offers keeps its hosts, because their keys are
- * bound to them. An active offer that its endpoints no longer allow stays, and no call is sent to it.
+ * bound to them. An active offer whose endpoint the provider no longer runs stays, and gets no calls.
  */
 export const putProvider = defineOperation({
   name: 'provider.put',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listProviders } from '#control-plane/db/catalog.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 
-/** A provider whose keys sellers may list. A `*` of a base URL stands for the seller's own part of the host. */
+/** A provider whose keys sellers may list. A `*` in a base URL is the seller's own part of the host. */
 export const ProviderChoiceSchema = z
   .object({
     id: z.string(),

@@ -143,19 +143,22 @@ export const PricePreviewSchema = z
           field: z.string().describe('A usage class with its conditions.'),
           before: z.string().nullable().describe('Pico-USD of one unit. Null where it has no price.'),
           after: z.string().nullable(),
-          changePct: z.number().nullable().describe('The change in per cent. Null where a price begins or ends.'),
+          changePct: z.number().nullable().describe('The change in %. Null where a price begins or ends.'),
         }),
       )
       .readonly(),
     impact: ImpactSchema,
   })
-  .meta({ id: 'PricePreview', description: 'The changes that new prices would make, and whom they touch.' })
+  .meta({
+    id: 'PricePreview',
+    description: 'The changes that new prices would make, and the offers, sellers and buyers that they affect.',
+  })
 export type PricePreview = z.infer<typeof PricePreviewSchema>
 
-/** Shows what `price.put` would change, and whom it touches. It changes nothing. */
+/** Shows what `price.put` would change, and which offers, sellers and buyers it affects. Changes nothing. */
 export const previewPrices = defineOperation({
   name: 'price.preview',
-  summary: 'Show what new prices of a model would change and whom they touch',
+  summary: 'Show what new prices of a model would change and affect',
   about: 'It takes the prices of price.put and changes nothing.',
   access: 'operator',
   input: PutPricesInput.omit({ source: true }),
@@ -182,7 +185,7 @@ export const previewPrices = defineOperation({
 
 const textOf = (value: unknown) => (value === null ? null : String(value))
 
-/** The change of a price in per cent, to a hundredth. */
+/** The change of a price in %, to a hundredth. */
 function changeOf(before: string | null, after: string | null): number | null {
   const [old, next] = [Number(before ?? Number.NaN), Number(after ?? Number.NaN)]
   return Number.isFinite(old) && Number.isFinite(next) && old > 0

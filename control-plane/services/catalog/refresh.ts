@@ -34,7 +34,7 @@ const PriceMoveSchema = z.object({
   after: z.string().nullable(),
   /** Percent of the price before, with one decimal. Null when one of the two is missing or zero. */
   percent: z.number().nullable(),
-  /** The instant from which it applies, in Unix milliseconds. Null stands for now. */
+  /** The instant from which it applies, in Unix milliseconds. Null means now. */
   effectiveAt: UnixMs.nullable(),
   source: z.string(),
   /** True for a change by more than a factor of two, which needs consent for its model. */
@@ -54,8 +54,8 @@ export const RefreshReportSchema = z.object({
   /** Models of an earlier refresh that the kept data has no longer. They stay. */
   gone: z.array(z.object({ model: z.string(), source: z.string() })).readonly(),
   /**
-   * Models that stay unchanged: those with an operator's own prices, and those with large price changes that nobody has
-   * accepted.
+   * Models that stay unchanged: those with an operator's own prices, and those with large price changes that no
+   * operator has accepted.
    */
   waiting: z
     .array(z.object({ model: z.string(), why: z.enum(['own_prices', 'large_move']), source: z.string() }))

@@ -47,7 +47,7 @@ const PreviewSchema = z.object({
   /** Null for a new record. */
   version: z.number().int().nullable(),
   activeOffers: z.number().int(),
-  /** Hosts that lent keys would newly be sent to. */
+  /** New hosts to which lent keys would be sent. */
   newHosts: z.array(z.string()).readonly(),
   changes: z.array(PlaceSchema).readonly(),
 })
@@ -101,7 +101,7 @@ const PutSchema = z.object({ id: z.string(), version: z.number().int(), isChange
 /**
  * Adds a resource or a family, or gives a record its next version, which every data plane applies at once. A call in
  * flight keeps its record. Throws `invalid_base_url` for a host that may not be dialled, and `conflict` when the record
- * was changed since `version`, or for another kind.
+ * was changed since `version`, or has another kind.
  */
 export const putResource = defineOperation({
   name: 'resource.put',

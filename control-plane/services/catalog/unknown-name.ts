@@ -1,7 +1,7 @@
 import { closestName } from '#shared/closest-name.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** A name in the input that nothing has, and the ids that things have. */
+/** A name in the input that matches no record, and the ids of all records. */
 type UnknownName = {
   readonly noun: 'model' | 'provider'
   readonly name: string

@@ -79,7 +79,7 @@ export const assignDeparture = defineOperation({
 
 type Party = Parameters<typeof findParty>[1]
 
-/** The seller's account. A wallet stands for its user's account. Throws `not_found`. */
+/** The seller's account. A wallet means the account of its user. Throws `not_found`. */
 async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account: accountName }: Party) {
   const account = accountName ?? (await findUserByWallet(ctx.db, wallet ?? ''))?.sellerAccount
   if (account === undefined) throw new AppError('not_found', { message: 'No account has this wallet.' })

@@ -27,7 +27,7 @@ const FundedSchema = z.object({
 
 /**
  * Books tokens that the operator sent to the treasury as its capital, once for each transfer of a transaction. The
- * chain tells the amount. Throws `not_found` for a transaction that is not deep in the chain or has no transfer to the
+ * chain shows the amount. Throws `not_found` for a transaction that is not deep in the chain or has no transfer to the
  * treasury, and `conflict` for one that pays for a call or was credited as a deposit.
  */
 export const fundTreasury = defineOperation({

@@ -93,7 +93,7 @@ export type StrayTokenView = z.infer<typeof StrayTokenSchema>
 export const listStrays = defineOperation({
   name: 'treasury.strays',
   summary: 'List foreign tokens in the treasury',
-  about: 'The market credits them to nobody.',
+  about: 'No account is credited for them.',
   access: 'operator',
   input: z.strictObject({ limit: wholeNumber(1, 500).prefault(SHOWN_ROWS) }),
   limit: 'read',

@@ -49,7 +49,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
   const { chain, memory } = ctx.moves
   const purse = purseOf(ctx.moves)
   const sight = await look(ctx)
-  // A block's hash stands for all blocks below it.
+  // The same hash means that no block below it has changed either.
   if (sight === memory.seen) return 0
   const head = await headOfKnownChain(ctx, chain, purse)
   const final = finalBlock(ctx.moves, head.block)

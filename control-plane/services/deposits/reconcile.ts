@@ -30,8 +30,8 @@ type ReconcileCtx = Pick<MoveCtx, 'db' | 'clock' | 'ids' | 'log' | 'metrics' | '
 /**
  * Compares the treasury on the chain, its transfers, and the books: the sum of the transfers is the balance on the
  * chain, the books name each transfer, and the chain has every transfer of the books. A mismatch that endangers the
- * whole treasury stops payouts, and nothing else, until a person has looked. A mismatch of a single transfer, which
- * anybody can send, is named and stops nothing. Without an answer of the chain there is no verdict.
+ * whole treasury stops payouts, and nothing else, until a person has looked. A mismatch of a single transfer is
+ * named and stops nothing, because any wallet can send a transfer. Without an answer of the chain there is no verdict.
  */
 export function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
   return compareAndKeep(ctx, (_, keep) => ctx.db.transaction().execute(keep))

@@ -14,9 +14,10 @@ const RetiredSchema = z.object({
 })
 
 /**
- * Closes a former treasury: the books have all of its departures, or the rest is nobody's here, so a held ledger waits
- * for it no longer. A later restore waits again. Throws `not_found` for a treasury that was never read, and `conflict`
- * for the treasury of the settings and while no hold is set.
+ * Closes a former treasury: the books have all of its departures, or the other departures concern no seller of this
+ * market. So a held ledger no longer waits for the treasury. After a later restore the ledger waits again. Throws
+ * `not_found` for a treasury that was never read, and `conflict` for the treasury of the settings and while no hold is
+ * set.
  */
 export const retireFormerTreasury = defineOperation({
   name: 'treasury.retire',

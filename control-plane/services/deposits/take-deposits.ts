@@ -48,8 +48,8 @@ export async function takeDeposits(ctx: DepositCtx): Promise<DepositCounts> {
 }
 
 /**
- * Reads departures of former treasuries, which a restored ledger may lack. Money that arrives there is credited to
- * nobody, because the holder of an old key could send the same money again and again.
+ * Reads departures of former treasuries, which a restored ledger may lack. Money that arrives there is not
+ * credited, because the holder of an old key could send the same money again and again.
  */
 async function readFormer(ctx: MoveCtx): Promise<number> {
   const { heldAt, joinedAt } = await ctx.ledger.readEpoch()

@@ -154,11 +154,11 @@ export async function tellGate(
   transaction: string,
 ): Promise<void> {
   await confirmBuyers(ctx, balances).catch((error: unknown) =>
-    ctx.log.warn({ err: error, transaction }, 'the gate will hear of a deposit later'),
+    ctx.log.warn({ err: error, transaction }, 'the gate gets the balance after a deposit later'),
   )
 }
 
-/** Leaves a move whose account cannot hold the amount to a person. */
+/** Leaves a move to a person when its account cannot hold the amount. */
 function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> {
   return transact(ctx.db, async (trx) => {
     const move = await lockNewMove(ctx, trx, name, use)
@@ -201,8 +201,8 @@ export async function findClaim(
 }
 
 /**
- * Finds the owner of an arrival. A payment is booked with its call, so it is nobody's deposit. Anybody can send
- * anything, by any contract: an arrival that matches no payment of the books belongs to its sender, or waits for an
+ * Finds the owner of an arrival. A payment is booked with its call, so it is no deposit. Any wallet can send
+ * money through any contract. So an arrival that matches no payment of the books belongs to its sender, or waits for an
  * operator.
  */
 async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: boolean): Promise<Verdict> {
@@ -251,8 +251,8 @@ export function eraSuffix(era: number): string {
 }
 
 /**
- * Matches a departure to its payout. Undefined while the match is still sought. A departure that nobody here sent means
- * that the key is stolen, so payouts stop. The key of a former treasury signs for no money that is still here.
+ * Matches a departure to its payout. Undefined while the search goes on. A departure that this market did not send
+ * means that the key is stolen, so payouts stop. The key of a former treasury has no access to present money.
  */
 async function judgeDeparture(
   ctx: MoveCtx,

@@ -14,8 +14,8 @@ import { eraSuffix } from './take-moves.ts'
 const WithdrawnSchema = z.object({ transaction: z.string(), amountMicro: MicroDigits })
 
 /**
- * Books a transfer out of the treasury that nobody here sent as a withdrawal of the operator's capital, once. Throws
- * `not_found` for a transfer that was not read, and `conflict` for one that is known or larger than the capital.
+ * Books a transfer out of the treasury that this market did not send as a withdrawal of the operator's capital, once.
+ * Throws `not_found` for a transfer that was not read, and `conflict` for one that is known or larger than the capital.
  */
 export const withdrawCapital = defineOperation({
   name: 'treasury.withdraw',

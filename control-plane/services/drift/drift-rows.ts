@@ -124,7 +124,7 @@ function rowsOf(
   })
 }
 
-/** Adds all cache writes to one class, for a bill that does not tell them apart. */
+/** Adds all cache writes to one class, for a bill that does not distinguish them. */
 function joinWrites(lists: Map<BillClass, bigint>): void {
   const long = lists.get('cache_write_long')
   if (long === undefined) return

@@ -254,7 +254,7 @@ export const listProviderDrift = defineOperation({
   },
 })
 
-/** Sets the metrics of each provider's drift and of the number of providers above one per cent. */
+/** Sets the metrics of each provider's drift and of the number of providers above 1%. */
 export async function watchDrift(ctx: Pick<Ctx, 'db' | 'clock' | 'metrics'>): Promise<void> {
   const days = readDays({ from: undefined, to: undefined }, ctx.clock.now())
   const rows = await driftOfProviders(ctx, { ...days, isSoldOnly: true })

@@ -57,7 +57,7 @@ export function readBillFile(file: string, now: number): BilledLine[] {
 
 /**
  * Checks the lines of a bill. A plain bill has each line once. A provider's report splits a line into parts that the
- * market does not tell apart; their costs are added.
+ * market does not distinguish; their costs are added.
  */
 export function checkLines(
   raw: readonly RawLine[],

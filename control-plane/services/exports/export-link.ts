@@ -24,8 +24,8 @@ export const ExportLinkSchema = z.object({
 export type ExportLink = z.infer<typeof ExportLinkSchema>
 
 /**
- * Makes a URL that opens without a key for five minutes. It names the export and its owner and is signed, so nobody
- * can change it. The query is plain JSON without secrets.
+ * Makes a URL that opens without a key for five minutes. It names the export and its owner and is signed, so it
+ * cannot be changed. The query is plain JSON without secrets.
  */
 export function makeExportLink(ctx: Pick<Ctx, 'settings' | 'clock'>, grant: ExportGrant): ExportLink {
   const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS

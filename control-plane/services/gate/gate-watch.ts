@@ -12,7 +12,7 @@ const LOCK_RETRY_MS = 1 * SECOND
 const FAILURE_PAUSE_MS = 200
 /** Interval at which living members are recorded. */
 const MEMBERS_INTERVAL_MS = 10 * SECOND
-/** Interval of the ledger's beat: a step back by more than this shows at once. */
+/** Interval of the ledger's beat: a restored ledger that lacks more than this is noticed at once. */
 const BEAT_MS = 1 * SECOND
 
 /**
@@ -160,7 +160,7 @@ const REQUEST_WAIT_MS = 1 * SECOND
 
 /** A call waits two seconds for its account, so the first tries follow each other fast. */
 const FIRST_SEED_PAUSE_MS = 10
-/** After so many attempts the calls that wait for the account have ended. Later calls ask again. */
+/** After this many attempts the calls that wait for the account have ended. Later calls ask again. */
 const MAX_SEED_TRIES = 10
 
 /**

@@ -11,8 +11,8 @@ export type LeaveCtx = Pick<Ctx, 'ledger' | 'gate' | 'log'>
 const RETRY_SECONDS = 5
 
 /**
- * Asks for permission to send money. Undefined while the ledger may lack departures; an unnoticed step back is recorded
- * here. Throws while the gate is away, because nobody can tell then.
+ * Asks for permission to send money. Undefined while the ledger may lack departures. An unnoticed restore of the ledger
+ * is recorded here. Throws while the gate is away, because only the gate can show a restore.
  */
 export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
   // The gate is read first: every beat is in the ledger before it is in the gate.
@@ -21,8 +21,8 @@ export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
 
 /**
  * Asks for permission to settle authorizations that wallets signed. Undefined for a restored ledger without a record of
- * the restore. With a record, leave is given at once: a signature is used once, its amount is fixed, and it may expire
- * while the nodes register their captures. While the gate is away, the ledger's own record decides.
+ * the restore. With a record, the permission is given at once: a signature is used once, its amount is fixed, and it
+ * may expire while the nodes register their captures. While the gate is away, the ledger's own record decides.
  */
 export async function askToTake(ctx: LeaveCtx): Promise<Leave | undefined> {
   return grant(ctx, 'in', await ctx.gate.ledgerBeat().catch(() => undefined))

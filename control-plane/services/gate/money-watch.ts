@@ -173,7 +173,7 @@ export type ShortfallReport = z.infer<typeof ShortfallReportSchema>
 /** Lists the charges that the platform could not collect, each with its known cause. */
 export const readShortfall = defineOperation({
   name: 'shortfall.read',
-  summary: 'List postings that nobody paid',
+  summary: 'List charges that the platform covered',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',

@@ -5,8 +5,8 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 
 /**
- * Shortest time, after the nodes registered their captures again, in which sellers regain their earnings. The platform
- * covers the part of a payout that its seller's account lacks after it.
+ * The shortest time in which sellers regain their earnings, after the nodes registered their captures again. After this
+ * time, the platform covers what a seller's account lacks for a payout.
  */
 const EARNING_AGAIN_MS = 10 * MINUTE
 

@@ -11,7 +11,7 @@ import type { JobLineCtx } from './lent-job-lines.ts'
 /** Most ends that one turn reads, and most that it polls. */
 const MAX_ENDS = 200
 const AT_ONCE = 32
-/** After so many polls, some ten minutes, a job is shown by its bill alone, without files. */
+/** After this many polls, some ten minutes, a job is shown by its bill alone, without files. */
 const MAX_QUESTIONS = 10
 
 /** A worker's polls about booked ends whose shown form Redis has lost. */

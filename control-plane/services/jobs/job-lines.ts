@@ -107,7 +107,7 @@ type AskCtx = JobLineCtx & { readonly urls: Urls }
 type Question = {
   readonly kind: string
   readonly place: JobProvider | undefined
-  /** The result without a key. */
+  /** The result when there is no key to poll with. */
   readonly otherwise: JobAnswer
   readonly isCancel: boolean
 }
@@ -127,8 +127,8 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherw
 }
 
 /**
- * Makes the record of a job again from its submit. When its provider cannot be polled, or the submit does not tell the
- * price of its result, the record holds only the known facts. Undefined for an event that is no submit.
+ * Makes the record of a job again from its submit. When its provider cannot be polled, or the submit does not contain
+ * the price of its result, the record holds only the known facts. Undefined for an event that is no submit.
  */
 export function recordOf(job: Job, place: JobProvider | undefined): JobRecordText | undefined {
   const { rid, event: text, providerJob } = job

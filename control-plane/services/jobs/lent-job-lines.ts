@@ -81,7 +81,7 @@ type LineParts = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: Le
 
 function lineOf(ctx: JobLineCtx, { job, submit, asked, sealed }: LineParts): JobLine {
   const { rid, event, deadlineAt } = job
-  // Without its key nobody can poll the job again, so its buyer need not wait for the deadline.
+  // Without its key the job cannot be polled again, so its buyer need not wait for the deadline.
   const jobAnswer: JobAnswer = sealed === undefined ? KEYLESS : SILENT
   return {
     record: undefined,

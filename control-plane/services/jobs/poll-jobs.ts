@@ -122,7 +122,7 @@ function afterBuyer(
 ): number | undefined {
   const { askedAt } = storedJob ?? {}
   if (askedAt === undefined || storedJob?.end !== undefined || deadlineAt.getTime() <= now) return undefined
-  // The pause that is over now follows the polls before this one.
+  // The pause before this poll counts only the earlier polls.
   const before = { rid, polls: Math.max(0, polls - 1), now: Math.min(askedAt, now), deadlineAt: deadlineAt.getTime() }
   const at = nextPoll(before)
   return at > now ? at : undefined
@@ -152,7 +152,7 @@ export async function bookParkedEnds(ctx: Pick<JobLineCtx, 'db' | 'ledger' | 'ga
     }
     booked += 1
     await confirmBuyers(ctx, balances).catch((error: unknown) =>
-      ctx.log.warn({ err: error, rid: end.rid }, 'the gate will hear of a job later'),
+      ctx.log.warn({ err: error, rid: end.rid }, 'the gate gets the balance after a job later'),
     )
   }
   return booked

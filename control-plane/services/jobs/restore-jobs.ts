@@ -212,7 +212,10 @@ async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, boun
   return true
 }
 
-/** The key that started the job, unless it was destroyed or replaced since. In both cases the buyer learns of it. */
+/**
+ * The key that started the job, unless it was destroyed or replaced since. In both cases a look-up says so to the
+ * buyer.
+ */
 function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown): Bound {
   const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
   const key = SealedCredentialSchema.safeParse(sealed).data

@@ -78,7 +78,7 @@ export const updateBuyerKey = defineOperation({
     await publishKeysSoon(ctx)
     // A gate that was rebuilt in between has no counter for the cap. Otherwise this changes nothing.
     if (change.isCapped) {
-      await seed().catch((error: unknown) => ctx.log.warn({ err: error, key: id }, 'a cap counts from its rebuild on'))
+      await seed().catch((error: unknown) => ctx.log.warn({ err: error, key: id }, 'a cap counts from the rebuild on'))
     }
     return change.after
   },

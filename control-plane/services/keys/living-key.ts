@@ -6,7 +6,7 @@ export function isLivingKey({ revokedAt, expiresAt }: PresentedKey, now: number)
   return revokedAt === null && (expiresAt === null || expiresAt.getTime() > now)
 }
 
-/** Throws `key_frozen`. Such a key opens no account path: whoever holds its secret could unfreeze it. */
+/** Throws `key_frozen`. Such a key opens no account path: a thief with its secret could unfreeze it. */
 export function requireThawed({ isFrozen }: PresentedKey): void {
   if (isFrozen) throw new AppError('key_frozen')
 }

@@ -24,7 +24,7 @@ import { issueKey } from './keys.ts'
 const SECRET_MS = HOUR
 /** Most secrets of one session at once: its tabs. A new one ends the oldest. */
 const MAX_SECRETS = 5
-/** The first daily cap of the playground: 1 US dollar. Its owner changes it like that of any key. */
+/** The first daily cap of the playground: 1 US dollar. The owner may change the cap, as for any key. */
 const FIRST_CAP = microUsd(1_000_000n)
 
 /** A secret for the calls of one page. */

@@ -4,7 +4,7 @@ import { microUsd } from '#shared/money.ts'
 
 /**
  * Frees the hold of a debit that was posted or refused. The gate gets the newest balance first. Otherwise the same
- * money could be spent until the gate hears of the posting.
+ * money could be spent until the ack of the posting.
  */
 export async function freeHold(
   ctx: Pick<Ctx, 'ledger' | 'gate' | 'debits'>,

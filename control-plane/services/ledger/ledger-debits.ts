@@ -181,7 +181,7 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
   if (outcome === undefined) return undefined
   const { changed } = outcome
   await confirmBuyers(ctx, changed ?? []).catch((error: unknown) =>
-    ctx.log.warn({ err: error, key: debit.key }, 'the gate will hear of a debit later'),
+    ctx.log.warn({ err: error, key: debit.key }, 'the gate gets the balance after a debit later'),
   )
   return { isRepeat: changed === undefined }
 }

@@ -73,7 +73,7 @@ export async function bookMove(ctx: LedgerMoveCtx, move: Move, change: Change): 
   if (postedRows === undefined) return { isRepeat: true }
   // The outbox row stays when this fails, so a later drain tells the gate.
   await confirmBuyers(ctx, postedRows).catch((error: unknown) =>
-    ctx.log.warn({ err: error, key: move.key }, 'the gate will hear of a transaction later'),
+    ctx.log.warn({ err: error, key: move.key }, 'the gate gets the balance after a transaction later'),
   )
   return { isRepeat: false }
 }

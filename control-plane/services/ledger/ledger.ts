@@ -183,7 +183,7 @@ export const grantCredit = defineOperation({
     if (posted !== undefined) {
       // The outbox row stays when this fails, so a later drain tells the gate.
       await confirmBalances(ctx, posted).catch((error: unknown) =>
-        ctx.log.warn({ err: error, account }, 'the gate will hear of a grant later'),
+        ctx.log.warn({ err: error, account }, 'the gate gets the balance after a grant later'),
       )
     }
     return {

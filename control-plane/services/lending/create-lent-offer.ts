@@ -140,8 +140,8 @@ export async function viewLentOffer(ctx: LentViewCtx, offer: StoredLentOffer | u
 }
 
 /**
- * Throws `duplicate_offer_for_credential` when the key has another active offer. Only its owner gets its id, so nobody
- * learns who else lends a key.
+ * Throws `duplicate_offer_for_credential` when the key has another active offer. Only its owner gets its id, so no
+ * seller learns who else lends a key.
  */
 async function refuseLentTwice(ctx: Pick<Ctx, 'db'>, caller: AccountId, fingerprint: string): Promise<void> {
   const activeLender = await findActiveLender(ctx.db, fingerprint)

@@ -111,7 +111,7 @@ export const deleteLentOffer = defineOperation({
 export const purgeLentOffer = defineOperation({
   name: 'lent-offer.purge',
   summary: 'Delete a lent key and destroy its secret',
-  about: 'You cannot undo this. Nobody can ask about jobs that the key started.',
+  about: 'You cannot undo this. The state of jobs that the key started can no longer be read.',
   example: {},
   access: 'seller',
   input: LentIdInput,

@@ -22,7 +22,7 @@ import { requireOpenResource } from './resource-market.ts'
 
 const MAX_PATH_CHARS = 300
 
-/** A lent key in the public book. No member tells who lends it. */
+/** A lent key in the public book. No member identifies the lender. */
 export const ResourceBookLineSchema = z.object({
   id: z.string(),
   rank: Count,

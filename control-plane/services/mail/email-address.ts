@@ -12,8 +12,8 @@ const HOST = /^(?:[\da-z](?:[\da-z-]{0,61}[\da-z])?\.)+(?:[a-z]{2,63}|xn--[\da-z
 /**
  * The one form of an address. Both parts are in lower case, and an international domain is in its ASCII form (UTS 46).
  * Dots and `+` before the @ stay, because mail servers differ in what they ignore. Undefined for anything else, such as
- * a name with letters beyond ASCII, which look like others. Mail always goes to this form, so no address that looks
- * alike gets a link for another.
+ * a name with letters beyond ASCII, which may look like other letters. Mail always goes to this form, so a look-alike
+ * address never gets the link of another address.
  */
 export function normalizeEmail(text: string): string | undefined {
   const typed = text.trim()

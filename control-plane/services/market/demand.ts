@@ -25,7 +25,7 @@ export type DemandByDiscount = z.infer<typeof DemandSchema>
 
 /**
  * Lists the discounts at which a model's calls of the last day were served. An offer with a larger discount would have
- * come first for all calls at smaller ones. Throws `not_found`.
+ * won all calls at smaller discounts. Throws `not_found`.
  */
 export const marketDemand = defineOperation({
   name: 'market.demand',

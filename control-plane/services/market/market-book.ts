@@ -31,7 +31,7 @@ import {
   rememberedOffers,
 } from './market-parts.ts'
 
-/** `total` counts the models of all pages. Null where the order needs no live state, and nobody counts them. */
+/** `total` counts the models of all pages. Null for an order without live state, for which they are not counted. */
 export const MarketPageSchema = signedPageSchema(MarketViewSchema).extend({ total: z.number().int().nullable() })
 export type MarketPage = SignedPage<MarketView> & { readonly total: number | null }
 

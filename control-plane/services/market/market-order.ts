@@ -72,7 +72,7 @@ export function chooseMarkets(markets: readonly MarketView[], choice: MarketChoi
     .map(({ market }) => market)
 }
 
-/** The index of the first of some sorted markets after a place, where another page begins. */
+/** The index at which the next page begins: the first of the sorted markets after a place. */
 export function placeAfter(markets: readonly MarketView[], choice: MarketChoice, after: MarketPlace): number {
   const at = markets.findIndex((market) => byPlace(placeOfMarket(market, choice), after) > 0)
   return at === -1 ? markets.length : at

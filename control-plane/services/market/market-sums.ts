@@ -70,7 +70,7 @@ export const SpeedSchema = z.object({
   tpsSamples: Count,
 })
 export type Speed = z.infer<typeof SpeedSchema>
-/** The speed where it was not asked for. */
+/** The speed in an answer whose caller did not ask for speeds. */
 export const NO_SPEED: Speed = { ttftP50Ms: null, ttftSamples: 0, tpsP50: null, tpsSamples: 0 }
 
 /** Computes the speed of combined rows from their sketches. */

@@ -41,7 +41,7 @@ export async function keepMarketWarm(ctx: WarmCtx): Promise<() => void> {
       }
     } catch (cause) {
       waiting.clear()
-      ctx.log.debug({ cause: describeCause(cause) }, 'pages of the market are read when they are asked for')
+      ctx.log.debug({ cause: describeCause(cause) }, 'pages of the market are read on request')
     } finally {
       isReading = false
     }
@@ -63,7 +63,7 @@ export async function keepMarketWarm(ctx: WarmCtx): Promise<() => void> {
       first.map((body) => ModelSchema.parse(body)),
     )
   } catch (cause) {
-    ctx.log.warn({ cause: describeCause(cause) }, 'the market could not be read before it is asked for')
+    ctx.log.warn({ cause: describeCause(cause) }, 'the market could not be read in advance')
   }
   return () => {
     isOver = true

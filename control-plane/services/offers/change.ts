@@ -88,7 +88,7 @@ async function changeOffer(
   return readOffer(ctx, seller, id)
 }
 
-/** A new payout address is paid only after its cooling time, and its seller is told at once. */
+/** A new payout address is paid only after its cooling time, and its seller is notified at once. */
 async function noteNewAddress(
   ctx: Pick<RunCtx, 'clock' | 'ids' | 'settings'>,
   trx: Trx,

@@ -17,7 +17,7 @@ export const ConfigCardSchema = z
     baseUrl: z.string(),
     /** An HMAC, which does not reveal the key. */
     keyFingerprint: z.string().describe('The fingerprint. Send it as reuse_key_fingerprint to use the key again.'),
-    /** Tells keys apart: the host, and the time at which the key was saved. */
+    /** Distinguishes keys: the host, and the time at which the key was saved. */
     hint: z.string(),
     createdAt: UnixMs,
   })

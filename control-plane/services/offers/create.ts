@@ -18,7 +18,7 @@ import { OfferViewSchema, viewOffers } from './view.ts'
 /**
  * Lists capacity, after a probe of the provider. Throws `provider_probe_failed` when the provider refuses the key or
  * does not serve the model. Also throws `unknown_model`, `invalid_base_url`, `duplicate_offer_for_credential`,
- * `model_capability_unsupported` for a model that nobody can buy or that the host does not run, and `not_found` for a
+ * `model_capability_unsupported` for a model that cannot be bought or that the host does not run, and `not_found` for a
  * saved key that is not the caller's.
  */
 export const createOffer = defineOperation({

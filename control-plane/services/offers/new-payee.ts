@@ -17,8 +17,8 @@ type NewAddress = {
 }
 
 /**
- * Notes that an offer or an account has a new payout address, and tells its seller at once, so that the thief of a key
- * cannot divert money unseen. Returns the Unix milliseconds from which the address cools.
+ * Notes that an offer or an account has a new payout address, and notifies the seller at once, so that the thief of a
+ * key cannot divert money unseen. Returns the Unix milliseconds from which the address cools.
  */
 export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, to }: NewAddress): Promise<number> {
   const at = ctx.clock.now()

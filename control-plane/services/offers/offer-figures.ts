@@ -46,7 +46,7 @@ export type OfferFiguresPage = z.infer<typeof OfferFiguresPageSchema>
 
 /**
  * Lists the caller's offers with the sales of each in the last 24 hours or 7 days: the running hour and those before
- * it. The largest comes first, in an order by latency the lowest, and offers without the figure come last.
+ * it. The largest figure comes first, or the lowest in an order by latency. Offers without the figure come last.
  */
 export const listOfferFigures = defineOperation({
   name: 'offer.figures',

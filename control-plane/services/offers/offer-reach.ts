@@ -122,7 +122,7 @@ function reachAt(market: Competition, kept: number): Reach {
 /** The caller keeps its own calls at their price or below. Above it, the best offer of others decides. */
 function fateOf(step: ServedCalls, kept: number, { isTrusted, best }: Competition): 'won' | 'shared' | 'lost' {
   if (step.isOwn && kept <= step.keptBps) return 'won'
-  // A call that a trusted offer served does not tell whether it allowed an untrusted offer.
+  // When a trusted offer served a call, it is unknown whether the call allowed untrusted offers.
   if (!step.isOwn && step.isTrusted && !isTrusted) return 'lost'
   const other = step.isOwn ? best : step.keptBps
   return kept < other ? 'won' : kept === other ? 'shared' : 'lost'

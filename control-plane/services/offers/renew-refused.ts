@@ -3,7 +3,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 
-/** After a provider's refusal, the renewal of a token comes early once in so long. */
+/** After a provider's refusal, the renewal of a token comes early at most once in this time. */
 const FORWARD_EVERY_MS = HOUR
 
 /** Brings forward the renewal of tokens that a provider has refused. */

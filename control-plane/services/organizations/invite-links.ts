@@ -15,14 +15,14 @@ import { RecordId, tooMany } from './organizations.ts'
 
 /** 256 random bits, in base64url. */
 const SECRET_BYTES = 32
-/** The days of a link: its default, and its most. */
+/** The days for which a link works: the default and the maximum. */
 const DAYS = { standard: 7, most: 30 } as const
 /** Most members who join by one link. */
 const MAX_USES = 100
 /** Most open links of an organisation. */
 const MAX_OPEN = 100
 
-/** A role that a link may give. Nobody becomes an owner by a link. */
+/** A role that a link may give. No link makes owners. */
 const LinkRole = z.enum(MANAGEMENT_ROLES)
 
 /** An invite link that works, without its secret. Times are Unix milliseconds. */
@@ -57,7 +57,7 @@ export type InviteLinkList = z.infer<typeof InviteLinkListSchema>
 
 type LinkCtx = Pick<Ctx, 'clock'>
 
-/** The links of an organisation, or with a hash, that work now. */
+/** The working links of an organisation, or the working link with a hash. */
 export function listWorking(
   { clock }: LinkCtx,
   db: Parameters<typeof listOpenInviteLinks>[0],
@@ -67,7 +67,7 @@ export function listWorking(
   return listOpenInviteLinks(db, which, terms)
 }
 
-/** The value that stands for the secret of a link in the database. */
+/** The value that the database keeps in place of the secret of a link. */
 export function hashInviteSecret({ settings }: Pick<Ctx, 'settings'>, secret: string): string {
   return createHmac('sha256', settings.sessionSecret.reveal()).update(`invite link:${secret}`).digest('hex')
 }
@@ -76,7 +76,7 @@ export function hashInviteSecret({ settings }: Pick<Ctx, 'settings'>, secret: st
 export const createInviteLink = defineOperation({
   name: 'invite-link.create',
   summary: 'Create an invite link',
-  about: 'Whoever is signed in and opens the link can join with its role. The answer shows the link once. Store it.',
+  about: 'Every signed-in user with the link can join with its role. The answer shows the link once. Store it.',
   example: { role: 'viewer' },
   access: 'org',
   input: z.strictObject({
@@ -135,7 +135,7 @@ export const listInviteLinks = defineOperation({
 export const revokeInviteLink = defineOperation({
   name: 'invite-link.revoke',
   summary: 'Revoke an invite link',
-  about: 'Nobody can join by the link any more. Members who joined by it stay.',
+  about: 'No one can join by the link any more. Members who joined by the link stay.',
   example: {},
   access: 'org',
   input: z.strictObject({ organization: RecordId, link: RecordId }),

@@ -12,14 +12,14 @@ import { addMember } from './add-member.ts'
 import { hashInviteSecret, listWorking } from './invite-links.ts'
 import { RoleField } from './organizations.ts'
 
-/** Longer texts are no secret of a link. */
+/** A longer text cannot be the secret of a link. */
 const MAX_SECRET_CHARS = 100
 
 const LinkInput = z.strictObject({
   secret: oneLine(MAX_SECRET_CHARS).describe('The part of the link behind `#`.'),
 })
 
-/** An offer of membership, as its link shows it before anybody joins. */
+/** An offer of membership, as its link shows it before a user joins. */
 export const OpenInviteSchema = z
   .object({
     organization: z.string(),
@@ -84,7 +84,9 @@ export const acceptInviteLink = defineOperation({
   },
 })
 
-/** Refuses every link that does not work in the same words: nobody learns whether it ever did. */
+/**
+ * Refuses every link that does not work in the same words, so that a caller cannot learn whether the link ever worked.
+ */
 async function requireLink(
   ctx: Pick<Ctx, 'clock' | 'settings'>,
   db: Database | Trx,

@@ -164,7 +164,7 @@ async function tell(ctx: Booking, rid: string, { balances, booked }: Done): Prom
   if (booked !== undefined) tellFeed(ctx, booked)
   // The outbox row stays when this fails, so a later drain tells the gate.
   await confirmBuyers(ctx, newest(balances)).catch((error: unknown) =>
-    ctx.log.warn({ err: error, rid }, 'the gate will hear of a payment later'),
+    ctx.log.warn({ err: error, rid }, 'the gate gets the balance after a payment later'),
   )
 }
 

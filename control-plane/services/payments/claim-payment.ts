@@ -29,7 +29,7 @@ type Ask = z.output<typeof ClaimAskSchema>
 
 /**
  * Verifies a payment and claims it for one call. The claim is a row that is unique by the authorization, so a payment
- * never pays for two calls, on whichever nodes they arrive. A claim moves no money.
+ * never pays for two calls, on any nodes. A claim moves no money.
  */
 export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnswer> {
   const read = readSignedPayment(ask.payload, ask.requirement)
@@ -136,8 +136,8 @@ const UNSETTLED_SHARE = 2n
 
 /**
  * True when a contract wallet's claim exceeds the limit for contract wallets, or the share of payers beyond their
- * history. One stranger then blocks no one, and all strangers together do not block payers that have settled as much as
- * they claim.
+ * history. So one stranger cannot block other payers. All strangers together cannot block a payer who has settled as
+ * much as the payer claims.
  */
 function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boolean {
   if (own > limit / PAYER_SHARE) return true
@@ -147,8 +147,8 @@ function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boo
 
 /**
  * True when Permit2 can move the payment beside all other open ones. An EIP-2612 permit replaces the allowance that
- * others rely on, and of two permits with one nonce the second is void. So a payment with a permit stands alone, and
- * its permit has the token's next nonce. Facts that only an outside facilitator can see count as good.
+ * others rely on, and of two permits with one nonce the second is void. So a payment with a permit must be the only
+ * open one, and its permit has the token's next nonce. Facts that only an outside facilitator can see count as good.
  */
 function isAllowed(
   { isFromAllowance, permitNonce }: ReadPayment,
@@ -175,7 +175,7 @@ type Purse = Pick<PayerPurse, 'balance' | 'allowance' | 'nextPermit'> & {
 }
 
 /**
- * The payer's balance and allowance. The books do not tell which payments are already subtracted: one may be mined
+ * The payer's balance and allowance. The books do not show which payments are already subtracted: one may be mined
  * since, or its block may be gone. So both are read from the chain at once. Undefined when only an outside facilitator
  * reads the chain.
  */

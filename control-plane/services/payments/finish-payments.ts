@@ -213,7 +213,7 @@ async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, chainSt
   })
 }
 
-/** Ends claims whose authorization has expired. Nobody can take their money any more. */
+/** Ends claims whose authorization has expired. Their money can no longer be taken. */
 async function expire(ctx: FinishCtx): Promise<number> {
   const openPayments = await ctx.ledger.payments.listOpen(['claimed'], MINUTE, MAX_A_TURN)
   const over = openPayments.filter((payment) => isOver(payment, ctx.clock.now()))

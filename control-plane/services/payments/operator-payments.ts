@@ -46,7 +46,9 @@ export const PaymentsStateSchema = z.object({
   payTo: z.string().nullable(),
   /** The address that settles payments. */
   facilitator: z.string().nullable(),
-  /** The balance for gas in wei, as decimal digits. Null when the account is not ours, or the chain does not answer. */
+  /**
+   * The balance for gas in wei, as decimal digits. Null when another facilitator settles, or the chain does not answer.
+   */
   gasWei: z.string().nullable(),
   exposureMicro: MicroDigits,
   exposureLimitMicro: MicroDigits.nullable(),

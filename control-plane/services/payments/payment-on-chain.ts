@@ -30,7 +30,7 @@ export function settlerOf({ requirement }: Pick<ChainPayment, 'requirement'>): s
 }
 
 /**
- * True when nobody can take a payment any more. `at` is an instant in Unix milliseconds, preferably by the chain's own
+ * True when a payment can no longer be taken. `at` is an instant in Unix milliseconds, preferably by the chain's own
  * clock.
  */
 export function isOver({ validUntil }: Pick<ChainPayment, 'validUntil'>, at: number): boolean {

@@ -5,7 +5,7 @@ import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
  * The events of a payment. `charge`: the call reported its charge. `release`: it owes nothing. `mine`: the transfer is
  * in a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never
  * happen. `underpay`: it moved less than the call costs. `disprove`: the named transaction does not pay us, and no
- * other can. `appear`: a transfer that was given up or not wanted is in a block all the same. `credit`: its money was
+ * other can. `appear`: a transfer that was given up or not wanted is in a block after all. `credit`: its money was
  * credited as a deposit.
  */
 export type PaymentEvent =
@@ -45,7 +45,7 @@ export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   confirmed: NOTHING,
   // A claim can expire before the node that served its call comes back.
   released: { ...NOTHING, charge: 'due', appear: 'mined' },
-  // A transfer that failed in one block may succeed in another, or somebody may send it, until its authorization
+  // A transfer that failed in one block may succeed in another, or another sender may send it, until its authorization
   // expires.
   written_off: { ...NOTHING, appear: 'mined' },
 }

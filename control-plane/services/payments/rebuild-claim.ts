@@ -96,7 +96,7 @@ async function makeAgain(
 }
 
 /**
- * Makes claims again that a restored ledger lost. Data planes report their open claims before anybody may claim again:
+ * Makes claims again that a restored ledger lost. Data planes report their open claims before a new claim is accepted:
  * otherwise the same authorization would pay for a second call while the first is served, or waits to be settled.
  */
 export async function keepClaims(
@@ -111,7 +111,7 @@ export async function keepClaims(
     const isContract = read === undefined || (await isOfContract(ctx, read)) !== false
     await ctx.ledger.transact(async (trx) => {
       if ((await trx.payments.lock(claim.rid)) !== undefined) return
-      // A charge against credit is noted with its claim when it is reported.
+      // A claim whose money became credit is made with the report of its charge.
       await makeAgain(ctx, trx, claim, { sparesCredit: true, isContract })
     })
   })

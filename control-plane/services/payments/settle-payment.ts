@@ -73,8 +73,8 @@ function answerOf({ state, transaction, due, came, reason }: ChainPayment): Sett
 }
 
 /**
- * Stores the charge of a call whose claim is lost. The chain tells, outside the transaction, whether the payer is a
- * contract.
+ * Stores the charge of a call whose claim is lost. The chain is read outside the transaction: it shows whether the
+ * payer is a contract.
  */
 async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undefined> {
   const keptClaim = ask.event === null ? undefined : readKeptClaim(ask.event)
@@ -137,7 +137,7 @@ async function noteCharge(
 /** The code of a charge whose claim is lost and cannot be made again. */
 const CLAIM_LOST = 'claim_lost'
 
-/** Sets the event of a call with an unknown payment aside for a person, so that nobody asks about it for ever. */
+/** Sets the event of a call with an unknown payment aside for a person, so that no process asks about it for ever. */
 async function setAside({ ledger, log }: PaymentCtx, { rid, event }: Ask): Promise<SettleAnswer> {
   log.error({ rid }, 'the payment of a call is lost: its event was set aside')
   if (event !== null) {
@@ -239,8 +239,9 @@ async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer>
 }
 
 /**
- * Looks for a refused transfer on the chain: anybody with the authorization may have sent it, and so may we, before the
- * database lost it. Throws while the chain does not answer, because a refusal is final only after its answer.
+ * Looks for a refused transfer on the chain: any holder of the authorization may have sent it. This market may have
+ * sent it as well, before the database lost the record. Throws while the chain does not answer, because a refusal is
+ * final only after its answer.
  */
 async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPayment): Promise<Transfer | undefined> {
   const { chain, network } = payments
@@ -248,7 +249,7 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
   await chain.checkChain(chainIdOf(network))
   const transaction = await chain.findTransfer(onChain(payment))
   if (transaction === undefined) return undefined
-  log.warn({ rid: payment.rid, transaction }, 'a payment was sent by somebody else')
+  log.warn({ rid: payment.rid, transaction }, 'another sender sent the transfer of a payment')
   return { state: 'mined', transaction }
 }
 
@@ -260,7 +261,7 @@ const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unr
 export const NOT_ON_CHAIN = 'transfer_not_on_chain'
 
 /**
- * The chain's answer about a payment that nobody can take any more, whatever its facilitator says. Undefined while the
+ * The chain's answer about a payment that can no longer be taken, whatever its facilitator says. Undefined while the
  * payment can be taken, and while the facilitator is right. Throws while the chain does not answer.
  */
 async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfer): Promise<Transfer | undefined> {

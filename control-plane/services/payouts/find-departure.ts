@@ -145,7 +145,7 @@ async function giveUp(ctx: FindCtx, trx: Trx, transfer: TreasuryTransfer): Promi
   const event = transfer.state === 'scheduled' || transfer.state === 'held' ? 'cancel' : 'orphan'
   const change = { transaction: null, block: null, batch: null, reason: REASONS.outdated }
   if (!(await takeStep(ctx, trx, transfer, { event, changes: change }))) {
-    throw new Error(`${transfer.id} is ${transfer.state}, and another of its name has left`)
+    throw new Error(`${transfer.id} is ${transfer.state}, and another transfer with its name has left`)
   }
 }
 

@@ -149,7 +149,7 @@ function isAs({ recipient, amount }: TreasuryTransfer, use: UsedAuthorization): 
   return use.recipient === recipient && use.amount === amount
 }
 
-/** Ends a transfer whose signature nobody can use any more. Only a transfer without a refusal is tried again. */
+/** Ends a transfer whose signature can no longer be used. Only a transfer without a refusal is tried again. */
 function letGo(ctx: TreasuryCtx, { id, mode, reason }: TreasuryTransfer): Promise<boolean> {
   if (mode === 'self_submit') return stepTransfer(ctx, id, 'expire', { reason: REASONS.unused })
   if (reason === REASONS.refused) return stepTransfer(ctx, id, 'expire')

@@ -262,7 +262,7 @@ export const releaseTransfer = defineOperation({
 /** Returns the money of an unsigned payout to its seller's balance. */
 export const cancelTransfer = defineOperation({
   name: 'payouts.cancel',
-  summary: 'Cancel a payout that nobody has signed',
+  summary: 'Cancel an unsigned payout',
   about: 'The money goes back to the seller’s balance.',
   access: 'operator',
   input: TransferInput,

@@ -29,7 +29,7 @@ export type GroupStanding = {
   readonly coolingMs: number
 }
 
-/** Stands for money on the account that no offer earned. */
+/** The offer id of money on the account that no offer earned. */
 export const NO_OFFER = ''
 
 type Part = PayoutItem & {

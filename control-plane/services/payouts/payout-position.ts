@@ -46,7 +46,7 @@ export const PayoutPositionSchema = z
     /** The amount in open payouts. */
     inFlightUsdc: MicroDigits,
     paidUsdc: MicroDigits,
-    /** A drain and a request pay out at least this. An authorization that the seller submits has no threshold. */
+    /** A payout run and a request pay out at least this. An authorization that the seller submits has no threshold. */
     thresholdUsdc: MicroDigits,
     nextPayoutAt: UnixMs.nullable().describe(
       'When the market next pays every balance above the threshold, in Unix milliseconds. Null while payouts are stopped.',
@@ -109,7 +109,7 @@ export const getPayoutPosition = defineOperation({
   },
 })
 
-/** A drain that is due, or the first one, runs at the next turn of the worker. */
+/** The first payout run, and one that is due, begin at the next turn of the worker. */
 function nextDrain({ clock, settings }: Pick<RunCtx, 'clock' | 'settings'>, drainedAt: Date | undefined): number {
   const now = clock.now()
   return drainedAt === undefined ? now : Math.max(now, drainedAt.getTime() + settings.payouts.everyMs)

@@ -7,7 +7,7 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { authorizationOf } from './sign-transfers.ts'
 
 /**
- * The states of a payout for its seller. `scheduled`: the next drain sends it. `held`: an operator has to look.
+ * The states of a payout for its seller. `scheduled`: the worker signs it next. `held`: an operator has to look.
  * `authorized`: the seller may submit it to the chain. `in_flight`: it is on the way to the chain. `paid`: it is final.
  * `returned`: the money is available again.
  */
@@ -21,7 +21,7 @@ export const PayoutViewSchema = z
     recipient: z.string(),
     amountUsdc: MicroDigits,
     selfSubmit: z.boolean(),
-    reason: z.string().nullable().describe('The reason why the deposit is held, late or returned, as a code.'),
+    reason: z.string().nullable().describe('The reason why the payout is held, late or returned, as a code.'),
     txHash: z.string().nullable(),
     block: z.number().int().nullable(),
     createdAt: UnixMs,

@@ -51,7 +51,7 @@ export type PayoutOrder = {
   readonly recipient?: string | undefined
   /** A smaller amount stays in the balance. */
   readonly leastMicro: bigint
-  /** True for a drain, which skips a recipient that the token refused lately. */
+  /** True for a payout run, which skips a recipient that the token refused lately. */
   readonly isPatient?: boolean
 }
 
@@ -80,7 +80,7 @@ export async function planSeller(
   return planned
 }
 
-/** Time for which a drain skips a recipient that the token refused. A request does not skip it. */
+/** Time for which a payout run skips a recipient that the token refused. A request does not skip it. */
 const REFUSED_MS = 7 * DAY
 
 type Wanted = {
@@ -144,9 +144,9 @@ const MAX_PAGES = 2_000
 const AT_ONCE = 4
 
 /**
- * The drain: turns every balance above the threshold into payouts, when its time has come. An interrupted drain begins
- * again, and finds only the remaining balances. Returns the number of payouts; undefined before its time, and while
- * nothing may leave: restored books may show money that was already paid.
+ * The payout run: turns every balance above the threshold into payouts, once per `everyMs`. After an interruption the
+ * next run starts over, and finds only the remaining balances. Returns the number of payouts. Returns undefined before
+ * the run is due, and while nothing may leave the treasury: restored books may show money that was already paid.
  */
 export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): Promise<number | undefined> {
   const drainedAt = await readDrainedAt(ctx.db)

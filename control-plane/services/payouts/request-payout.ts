@@ -119,9 +119,9 @@ async function refuse(
   const waits = microUsd(wantedGroups.reduce((sum, group) => sum + group.available, 0n) - payable)
   throw new AppError('conflict', {
     message: [
-      `A payout to an address is $${formatDollars(least)} or more. At most $${formatDollars(most)} is ready for one,`,
+      `A payout to an address is $${formatDollars(least)} or more. At most $${formatDollars(most)} is ready for one address,`,
       `so $${formatDollars(missing)} is missing.`,
-      ...(waits === 0n ? [] : [`$${formatDollars(waits)} more is new, and waits before it can be paid.`]),
+      ...(waits === 0n ? [] : [`$${formatDollars(waits)} is still in its waiting time.`]),
     ].join(' '),
     detail: {
       available: payable.toString(),

@@ -36,7 +36,7 @@ export type Ground = {
   /** The treasury's balance of the token. */
   readonly balance: bigint
   readonly block: bigint
-  /** The later of the chain's clock and ours, in Unix milliseconds. */
+  /** The later of the chain's clock and the market's, in Unix milliseconds. */
   readonly at: number
   /**
    * Nonces of scheduled transfers that the token no longer accepts: the transfers have left without the books'
@@ -177,7 +177,7 @@ function isOfTreasury(ours: TreasuryParts, { signature, treasury, asset, chainId
   return treasury === ours.address && asset === ours.asset && chainId === BigInt(ours.chainId)
 }
 
-/** Signs a reviewed transfer. The signature is stored before anybody sees it. */
+/** Signs a reviewed transfer. The signature is stored before it leaves this process. */
 export async function signTransfer(
   ctx: TreasuryCtx,
   trx: Trx,

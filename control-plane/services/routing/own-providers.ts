@@ -27,7 +27,7 @@ import { publishPolicy } from './buyer-policy.ts'
 
 /** Own providers that an account may have. */
 const MAX_OWN_PROVIDERS = 50
-/** Characters of a fingerprint that tell keys apart in a view. */
+/** Characters of a fingerprint that distinguish keys in a view. */
 const SHOWN_FINGERPRINT_CHARS = 8
 
 /** A buyer's own provider without its key. `createdAt` is Unix milliseconds. */

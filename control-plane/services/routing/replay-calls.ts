@@ -68,7 +68,7 @@ function rank(
   return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, walk, null).candidates
 }
 
-/** Offers of equal price and speed take turns, as in real calls, which begin at a number of their own. */
+/** Offers of equal price and speed take turns. In real calls a number from the request id chooses the first of them. */
 function shareEqually(
   { order }: PolicyWants,
   ranking: readonly BookOffer[],

@@ -164,7 +164,7 @@ function wantsOf(find: FindProvider, policy: Policy): PolicyWants {
     order: policy.providerOrder.length === 0 ? undefined : providerOrder(find, policy.providerOrder),
     allowsUntrusted: policy.allowUntrusted,
     floorPercent: policy.minDiscountPct ?? undefined,
-    // A single measure of speed stands for both words, as in real calls.
+    // Both words of speed sort by the same figure, as in real calls.
     isFastestFirst: policy.sort !== 'price',
   }
 }

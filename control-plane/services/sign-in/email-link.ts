@@ -23,12 +23,12 @@ import { requireRecentSignIn } from './recent-sign-in.ts'
 import { isWellFormedToken, newSignInSecret } from './session-token.ts'
 
 const LINK_MINUTES = 15
-/** Most open links of an address, whoever asks for them. */
+/** Most open links of an address, over all requesters. */
 const MAX_LINKS = 5
 const MAX_PATH_CHARS = 500
 const MAX_CODE_CHARS = 100
 
-/** The secret of a link, as it stands after `#email=`. */
+/** The secret of a link, as it is written after `#email=`. */
 export const LinkCode = oneLine(MAX_CODE_CHARS)
 
 /** A path of this page. It never leads to another origin. */
@@ -113,7 +113,7 @@ function tooMany(): AppError {
 export const readEmailLink = defineOperation({
   name: 'email-link.read',
   summary: 'Read a link that was sent by e-mail',
-  about: 'Names the address of the link, and says whether this browser asked for the link. Uses nothing up.',
+  about: 'Names the address of the link, and says whether this browser asked for the link. The link stays unused.',
   access: 'public',
   input: z.strictObject({ browser: Browser, code: LinkCode }),
   limit: 'write',

@@ -18,7 +18,7 @@ export const readLinkChallenge = defineOperation({
   name: 'wallet.challenge',
   summary: 'Get a message that links a wallet',
   about:
-    'The message names the account. Send the message back with its signature before it expires. The message signs nobody in.',
+    'The message names the account. Send the message back with its signature before it expires. The message does not sign you in.',
   access: 'session',
   input: z.strictObject({ address: Wallet }),
   limit: 'challenge',

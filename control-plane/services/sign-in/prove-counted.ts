@@ -18,7 +18,7 @@ type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'se
 
 /**
  * Returns the wallet that the caller proves for a purpose. A valid proof counts for the wallet, a failed one for the
- * caller's network address, so nobody can use up a wallet's limit by naming it.
+ * caller's network address, so no caller can use up a wallet's limit by naming it.
  */
 export async function proveCounted(ctx: ProveCtx, signed: SignedMessage, purpose: SigningPurpose): Promise<string> {
   const wallet = await proveWallet(ctx, signed, purpose).catch(async (error: unknown) => {

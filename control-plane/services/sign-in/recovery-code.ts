@@ -16,7 +16,7 @@ import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
 import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 
-/** 25 characters of 5 bits: nobody guesses 125 bits within the rate limit. */
+/** 25 characters of 5 bits: 125 bits cannot be guessed within the rate limit. */
 const CODE_CHARS = 25
 const GROUP = /.{5}(?=.)/g
 const CODE = new RegExp(`^[${BASE_32}]{${CODE_CHARS}}$`)

@@ -6,7 +6,7 @@ import { Secret } from '#shared/secret.ts'
 export const SESSION_MS = 7 * DAY
 export const SESSION_IDLE_MS = DAY
 
-/** The life of a sign-in link: its default, and its most. */
+/** The life of a sign-in link: the default and the maximum. */
 export const CODE_SECONDS = { standard: (10 * MINUTE) / SECOND, most: DAY / SECOND } as const
 
 const TOKEN_BYTES = 32
@@ -21,12 +21,12 @@ export function isWellFormedToken(token: string): boolean {
   return TOKEN.test(token)
 }
 
-/** The value that stands for a session in the database: HMAC-SHA-256 in hex. */
+/** The value that the database keeps in place of a session token: HMAC-SHA-256 in hex. */
 export function hashSessionToken(token: string, secret: Secret): string {
   return createHmac('sha256', secret.reveal()).update(`session:${token}`).digest('hex')
 }
 
-/** The value that stands for a sign-in code in the database. */
+/** The value that the database keeps in place of a sign-in code. */
 export function hashSignInCode(code: string, secret: Secret): string {
   return createHmac('sha256', secret.reveal()).update(`sign-in code:${code}`).digest('hex')
 }

@@ -135,7 +135,7 @@ export const createSession = defineOperation({
 
 export const SessionOwnerSchema = z
   .object({ id: z.string(), user: z.string(), wallet: z.string().nullable() })
-  .meta({ id: 'SessionOwner', description: 'The user that a session stands for, and its wallet.' })
+  .meta({ id: 'SessionOwner', description: 'The user of a session, and the wallet of the user.' })
 
 /** Reads who is signed in. */
 export const readSession = defineOperation({

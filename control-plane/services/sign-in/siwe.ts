@@ -35,7 +35,8 @@ export const TO_SIGN_IN: SigningPurpose = {
 }
 
 /**
- * The purpose of a message that links a wallet to an account. It names the account, so that nobody links to another.
+ * The purpose of a message that links a wallet to an account. It names the account, so that no wallet links to another
+ * account.
  */
 export function toLink(user: string): SigningPurpose {
   return {
@@ -186,11 +187,11 @@ function isSameDate(line: string, other: string): boolean {
 
 function requireOurs(origins: readonly string[], { domain, uri, scheme, chainId }: MessageFields): void {
   const ours = origins.map((origin) => new URL(origin)).filter(({ host }) => host === domain)
-  if (ours.length === 0) throw signInRefusal('The domain is not that of this service.')
+  if (ours.length === 0) throw signInRefusal('The domain belongs to another service.')
   const isOurUri = URL.canParse(uri) && ours.some(({ origin }) => new URL(uri).origin === origin)
-  if (!isOurUri) throw signInRefusal('The URI is not one of this service.')
+  if (!isOurUri) throw signInRefusal('The URI belongs to another service.')
   if (scheme !== undefined && !ours.some(({ protocol }) => protocol === `${scheme}:`)) {
-    throw signInRefusal('The scheme is not that of this service.')
+    throw signInRefusal('The scheme differs from the scheme of this service.')
   }
   if (chainId !== CHAIN_ID) throw signInRefusal(`The chain id must be ${CHAIN_ID}.`)
 }

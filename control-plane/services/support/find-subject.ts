@@ -22,7 +22,7 @@ const MAX_SUBJECTS = 20
 /** The shortest beginning of a wallet or key that is looked for. */
 const MIN_BEGINNING = 6
 
-/** Something that an operator's search found, and the account to open for it. */
+/** A record that an operator's search found, and the account of the record. */
 export const SubjectSchema = z
   .object({
     kind: z.enum(['account', 'key', 'call', 'hold', 'wallet_payment', 'deposit', 'payout', 'ledger']),
@@ -31,7 +31,7 @@ export const SubjectSchema = z
     account: z.string().nullable(),
     about: z.string(),
   })
-  .meta({ id: 'SupportSubject', description: 'Something that a search of support found.' })
+  .meta({ id: 'SupportSubject', description: 'A record that a search of support found.' })
 export type Subject = z.infer<typeof SubjectSchema>
 
 /**

@@ -15,7 +15,7 @@ type FindCtx = Pick<LiftCtx, 'db' | 'ids' | 'log' | 'moves' | 'treasury'>
 type Held = Pick<MoneyRecord, 'heldAt' | 'joinedAt'>
 
 /**
- * The reason why a draw was given up: restored books cannot tell whether it was sent. A later draw collects the debt.
+ * The reason why a draw was given up: restored books do not show whether it was sent. A later draw collects the debt.
  */
 const LOST = 'ledger_restored'
 /** Most departures of one turn, and most that are named. */
@@ -69,7 +69,7 @@ const NOTHING = { treasury: null, block: null, until: null, open: [] }
 
 /**
  * The event that ends the hold; undefined when it may end now. Money may have left from each treasury that was in use
- * in the lost time, whichever the settings name now. Throws while the chain does not answer, or is another chain.
+ * in the lost time, whatever the settings name now. Throws while the chain does not answer, or is another chain.
  */
 export async function findReason(ctx: FindCtx, { heldAt, joinedAt }: Held): Promise<HoldReason | undefined> {
   const { db, moves } = ctx

@@ -64,7 +64,7 @@ export const exportBuyerUsage = defineOperation({
   output: ExportLinkSchema,
   run: async (ctx, actor, { format: _format, sort, isReversed, ...input }): Promise<ExportLink> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
-    // Too many calls to sort are refused here, where the caller can be told.
+    // Too many calls to sort are refused here, because the caller can still get an error.
     if (sort !== undefined && sort !== 'time') {
       await placeCalls(ctx.db, filter, { sort, isReversed, after: undefined, limit: 1 })
     }
@@ -116,7 +116,10 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, query: z.output<typeof Query>): A
   }
 }
 
-/** The calls of a file in its order. An order by value is made once, of request ids, and the calls are read by them. */
+/**
+ * The calls of a file in its order. An order by value is made once as a list of request ids. The calls are read in that
+ * order.
+ */
 async function* batchesOf(
   { db }: Pick<Ctx, 'db'>,
   { sort, isReversed, ...filter }: z.output<typeof Query>,

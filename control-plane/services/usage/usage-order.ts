@@ -4,7 +4,7 @@ import { placeUsage, USAGE_SORTS } from '#control-plane/db/buyer-usage.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The order of a list of calls: the newest or the largest come first, reversed the oldest or the smallest. */
+/** The order of a list of calls: the newest or the largest first, or reversed: the oldest or the smallest first. */
 export const SortFields = { sort: z.enum(USAGE_SORTS).default('time'), isReversed: z.boolean().default(false) }
 export type UsageOrder = { readonly sort: UsageSort; readonly isReversed: boolean }
 

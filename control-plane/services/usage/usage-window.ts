@@ -41,7 +41,7 @@ export function readWindow(
   return { from: sinceOf(input.period ?? otherwise, now), to: now + NEXT_MS }
 }
 
-/** The window of the same length just before another one. Throws `invalid_request` where no time is before it. */
+/** The window of the same length just before another one. Throws `invalid_request` where no such window exists. */
 export function windowBefore({ from, to }: Window): Window {
   const length = to - from
   if (from - length >= 0) return { from: from - length, to: from }

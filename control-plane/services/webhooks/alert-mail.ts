@@ -104,12 +104,12 @@ async function notesOf({ db, clock }: SendCtx, account: AccountId): Promise<stri
   return notes
 }
 
-/** The token that ends an alert: nobody but a reader of its mails knows the token. */
+/** The token that ends an alert. Only its mails contain the token. */
 function tokenOf(secret: Secret, webhook: WebhookId, url: string): string {
   return createHmac('sha256', secret.reveal()).update(`unsubscribe:${webhook}:${url}`).digest('base64url')
 }
 
-/** Ends an alert by e-mail, for whoever has one of its mails. A repeat has no effect. */
+/** Ends an alert by e-mail, for the holder of one of its mails. A repeat has no effect. */
 export const endAlert = defineOperation({
   name: 'alert.unsubscribe',
   summary: 'Unsubscribe from an alert by e-mail',

@@ -45,9 +45,9 @@ type Due = { readonly key: WatchedKey; readonly cap: Cap; readonly percent: numb
 
 /**
  * Finds caps that reached one of the percentages, and balances that fell below a threshold. For each it stores a
- * delivery to every listening webhook, once a day, a month or a fall. Returns the deliveries. The gate's count includes
- * running calls at their highest cost, so no alert is missed; an alert is sent only when the booked amount has reached
- * the percentage, too.
+ * delivery to every listening webhook: once per day or month of a cap, once per fall of a balance. Returns the
+ * deliveries. The gate's count includes running calls at their highest cost, so no alert is missed; an alert is sent
+ * only when the booked amount has reached the percentage, too.
  */
 export async function findAlerts(ctx: AlertCtx): Promise<DeliveryId[]> {
   const deliveries: DeliveryId[] = []

@@ -203,7 +203,7 @@ export function listUntried(ctx: Pick<Ctx, 'db'>, limit: number): Promise<string
   return listUntriedDeliveries(ctx.db, limit)
 }
 
-/** Waiting deliveries that nobody has tried for `afterMs` milliseconds, at most `limit`. */
+/** Waiting deliveries without an attempt for `afterMs` milliseconds, at most `limit`. */
 export function listStrays(ctx: Pick<Ctx, 'db' | 'clock'>, afterMs: number, limit: number): Promise<string[]> {
   return listStrayDeliveries(ctx.db, ctx.clock.now() - afterMs, limit)
 }

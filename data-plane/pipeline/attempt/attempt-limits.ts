@@ -4,12 +4,12 @@ import type { AttemptJob } from '#data-plane/pipeline/stages.ts'
 /** After its first minute, a stream is given up when its pieces take more milliseconds than this on average. */
 const SLOWEST_PIECE_MS = 10_000
 const SLOW_AFTER_MS = 60_000
-/** A stream may exceed the output limit of its request by this factor and so many pieces. */
+/** A stream may exceed the output limit of its request by this factor and this many pieces. */
 const OVERRUN = 1.1
 export const OVERRUN_PIECES = 64
 /**
- * Under the buyer's own cost ceiling a stream may exceed its limit by fewer tokens: this closely do the bytes of a text
- * estimate its tokens.
+ * Under the buyer's own cost ceiling, a stream may exceed its limit only by the error of an estimate from the bytes of
+ * a text. In tokens.
  */
 const CEILING_SLACK_TOKENS = 8
 
@@ -26,7 +26,7 @@ type Progress = {
   readonly firstContentAt: number | undefined
 }
 
-/** The output limit of the present exchange, for all its choices. Every exchange has as many. */
+/** The output limit of the present exchange, for all its choices. All exchanges have the same number of choices. */
 function limitOf({ plan, turn, request: { following } }: Progress['job']): number {
   const { choices } = turn.call.quote.bound
   return plan.maxOutputTokens * (following === undefined ? choices : choices / (1 + following.length))
@@ -52,7 +52,7 @@ export function isPastCeiling({ job, pieces, earlier }: Progress): boolean {
   return tokens > limitOf(job) * OVERRUN + CEILING_SLACK_TOKENS
 }
 
-/** True for a stream that trickles. */
+/** True for a stream whose pieces come too slowly on average. */
 export function isTooSlow(
   { job, firstContentAt, pieces }: Pick<Progress, 'job' | 'firstContentAt' | 'pieces'>,
   now: number,

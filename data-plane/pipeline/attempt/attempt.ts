@@ -29,7 +29,7 @@ import { openAttempt } from './running-attempt.ts'
 const MAX_REFUSAL_BYTES = 65_536
 /** Milliseconds for which a provider may keep a stream open after its end. */
 const LINGER_MS = 5_000
-/** The next of several exchanges waits so many milliseconds when that may save it a new connection. */
+/** The next of several exchanges waits this many milliseconds when that may save it a new connection. */
 const REUSE_MS = 250
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000

@@ -15,7 +15,7 @@ export type BuyerStream = {
   silentSince(start: number, now: number): number
 }
 
-/** Stands in for a stream while a whole reply is awaited. */
+/** Replaces the stream of an answer that is sent as a whole. */
 export const NO_STREAM: BuyerStream = {
   attach: () => undefined,
   send: () => undefined,

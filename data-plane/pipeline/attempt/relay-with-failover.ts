@@ -25,9 +25,9 @@ import { isSaidTwice, shownFailure } from './shown-failure.ts'
 const AT_LIMIT: readonly (string | null)[] = ['length', 'cost_ceiling_reached']
 
 /**
- * Tries offers in order until one answers. The path's `failover` tells when the next may take over: a second answer
- * must not follow content of a first, and when a provider acts on a request, the first must not have been reached. A
- * failure counts against the offer's health and costs the buyer nothing.
+ * Tries offers in order until one answers. The path's `failover` says when the next offer may take over: a second
+ * answer must not follow content of a first. Where a request has effects at the provider, the first must not have
+ * received it. A failure counts against the offer's health and costs the buyer nothing.
  */
 export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<Relay> {
   const { call, maxAttempts } = turn

@@ -20,7 +20,7 @@ const CLOCK_MARGIN_MS = MINUTE
 
 /**
  * The claim of a call for its ledger. Undefined for a call without a claim, and for an expired authorization, which
- * nobody can claim a second time.
+ * no call can claim a second time.
  */
 export function claimOf({ rid, rail, account, record }: Chargeable, now: number): HeldClaimText | undefined {
   const kept = Kept.safeParse(record)

@@ -12,7 +12,7 @@ import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { claimOf } from './held-claim.ts'
 
-/** A process whose desk takes no claims for so long continues without them, because calls of credit wait as well. */
+/** A process whose desk takes no claims for this long continues without them, because calls of credit wait as well. */
 const BRING_MS = 90 * SECOND
 
 type Watched = {

@@ -24,7 +24,7 @@ export function termsOf(job: JobRecord): JobTerms {
   }
 }
 
-/** The event of a started job. The whole quote leaves the balance, and nobody is paid yet. */
+/** The event of a started job. The whole quote leaves the balance, and no seller is paid yet. */
 export function submitEvent(job: JobRecordText, node: string, now: number): UsageEventText {
   const { deadlineAt, providerJob, unitPrices, bound } = job
   return {

@@ -31,7 +31,7 @@ export type JobPlane = {
   readonly limits: JobLimits
   /** The origin at which buyers look up their jobs. */
   readonly apiBaseUrl: string
-  /** Makes the token of a job. Whoever has it may look up the job. */
+  /** Makes the token of a job. Its holder may look up the job. */
   tokenOf(id: JobId): string
 }
 
@@ -42,7 +42,7 @@ export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRai
 export type JobListRoute = { readonly wire: JobListWire; readonly rails: readonly AnyRail[] }
 
 /**
- * A path for submits. It also tells when another provider may be called after a failure, and the entry for catalogues.
+ * A path for submits. Also says when another provider may be called after a failure, and has the entry for catalogues.
  */
 export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover' | 'extensions'>
 

@@ -118,7 +118,7 @@ function readId({ jobId = '', index = '' }: RequestHead['params']): ArtifactId |
   return rid !== undefined && /^(0|[1-9]\d?)$/.test(index) ? { rid, index: Number(index) } : undefined
 }
 
-/** The payer who must own the file; undefined when a link or the job's token opens it for everybody. */
+/** The payer who must own the file; undefined when a link or the job's token opens it for every holder. */
 async function readOwner(
   { calls, tokenOf }: JobPlane,
   route: Pick<Entrance, 'rails'>,

@@ -93,7 +93,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   // A caller without access gets the same answer for a job that exists and for one that does not.
   const asker = await readAsker(route, head)
   const storedJob = rid === undefined ? undefined : await plane.jobs.find(rid)
-  // A job has one kind, whichever path is used.
+  // A job has one kind, on every path.
   if (rid === undefined || storedJob?.job.wire !== route.wire.name || isHidden(storedJob))
     throw new AppError('job_not_found')
   checkOwner(plane, asker, { rid, job: storedJob.job })
@@ -125,7 +125,8 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
 /** The view of a job that cannot be polled, until a worker ends it. Throws `conflict` for a cancellation. */
 function viewKeyless(plane: JobPlane, rid: RequestId, job: JobRecord, isCancel: boolean): Viewed {
   if (isCancel) {
-    const message = 'The key that began this job is gone, so nobody can stop it. It ends soon, and costs nothing.'
+    const message =
+      'The key that started this job is gone, so the job cannot be stopped. The job ends soon and costs nothing.'
     throw new AppError('conflict', { message })
   }
   return { job, view: openView(plane, rid, job, { state: 'running', progress: undefined }), waitedMs: 0 }
@@ -164,8 +165,8 @@ async function readAsker(route: JobRoute, head: RequestHead): Promise<Asker> {
 }
 
 /**
- * Admits the account or wallet that submitted the job, and the holder of its token. For anybody else the job does not
- * exist.
+ * Admits the account or wallet that submitted the job, and the holder of its token. For any other caller the job does
+ * not exist.
  */
 function checkOwner(plane: JobPlane, asker: Asker, { rid, job }: Owned): void {
   if ('token' in asker) {
@@ -268,5 +269,5 @@ function identityOf({ account, keyId, wallet }: JobRecord): PayerIdentity {
     return { account, keyId: keyId !== null && isId('key', keyId) ? keyId : null, wallet }
   }
   if (account === null && wallet !== null) return { account, keyId: null, wallet }
-  throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
+  throw new AppError('internal_error', { cause: new Error('a job without a payer') })
 }

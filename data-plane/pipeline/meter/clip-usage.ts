@@ -8,10 +8,10 @@ export const BYTES_A_TOKEN = 4
 /** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
 export const INPUT_OVERHEAD_TOKENS = 1_024
 
-/** Tokens of the pages that a search brings. Model makers cut results to about so many. */
+/** Tokens of the pages that a search brings. Model makers cut results to about this many. */
 const SEARCH_TOKENS = 20_000
 
-/** The tokens of so many bytes of text when a provider gives no figure. */
+/** The tokens of this many bytes of text when a provider gives no figure. */
 export function estimate(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
 }

@@ -6,8 +6,8 @@ import { isNothing } from '#shared/usage.ts'
 import { billUsage } from './bill-usage.ts'
 
 /**
- * Compares the list cost with the provider's own cost of the call. The charge follows the list. A difference above one
- * per cent is noted, and the seller is not at fault for it.
+ * Compares the list cost with the provider's own cost of the call. The charge follows the list. A difference above 1%
+ * is noted, and the seller is not at fault for it.
  */
 export function differsFromOwnCost(price: ReferencePrice, metered: Metered, ownCost: PicoUsd): boolean {
   if (isNothing(metered.usage)) return false

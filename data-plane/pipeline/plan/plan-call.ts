@@ -34,7 +34,7 @@ export type Course = PayerDemand & { readonly target: Target; readonly choice: C
 export type Plan = {
   readonly ranked: RankedOffers<MarketOffer>
   readonly quote: CallQuote
-  /** The name of the conversation, which finds its next turn. */
+  /** The name of the conversation, by which its next turn is found. */
   readonly conversation: string | undefined
 }
 
@@ -102,7 +102,7 @@ function noteRefused(
   routing.refusals.note(refusedOffers, chargeShare(boundOf(target, demand).bill, KEEP_ALL))
 }
 
-/** The most that a call may cost at these offers. They may be the payer's own. */
+/** The most that a call may cost at these offers, some of which may be the payer's own. */
 export function quoteFor({ raw, target, demand }: Course, offers: readonly Offer[], totalMs: number): CallQuote {
   return quoteCall({ rid: raw.requestId, target, demand, totalMs }, offers)
 }

@@ -174,7 +174,7 @@ function ceilingBill({ inputTokens, outputTokens, calls, units, prices }: Size):
  * Quotes a call. `wantMicro` is its bound at the most expensive offer that failover may use. `minMicro` is the least
  * that the cheapest offer needs: for the whole limit when the buyer gave one, otherwise for a short answer.
  *
- * Throws `cost_ceiling_reached`, and `no_sellers_for_model` when nobody has set a price.
+ * Throws `cost_ceiling_reached`, and `no_sellers_for_model` when no price is set.
  */
 export function quoteCall(
   call: { readonly rid: RequestId; readonly target: Target; readonly demand: Demand; readonly totalMs: number },
@@ -237,8 +237,8 @@ function isRaised(bound: Bound, offers: readonly Offer[], maxCostMicro: MicroUsd
 }
 
 /**
- * The amounts of a quote when each offer gets at least the smallest limit of its protocol: the need of the most
- * expensive offer, that of the cheapest, and that of the cheapest for the shortest answer.
+ * The amounts of a quote when each offer gets at least the smallest limit of its protocol: for the most
+ * expensive offer, for the cheapest offer, and for the shortest answer at the cheapest offer.
  */
 function raisedQuote(bound: Bound, offers: readonly Offer[], outputTokens: number) {
   const needed = (tokens: number) =>

@@ -11,7 +11,7 @@ const MAX_SHOWN_NAME = 160
 /**
  * Finds the target of a call, and the price that applies to it whatever is published meanwhile. `at` is the instant of
  * the call in Unix milliseconds, which decides conditions of time. Throws AppError: `unknown_model`;
- * `no_sellers_for_model` when nobody has set a price.
+ * `no_sellers_for_model` when no price is set.
  */
 export function resolveTarget(market: Market, demand: Demand, at: number): Target {
   switch (demand.kind) {

@@ -41,7 +41,10 @@ export const UptoSigned = z.object({
 export type ExactSigned = z.infer<typeof ExactSigned>
 export type UptoSigned = z.infer<typeof UptoSigned>
 
-/** The requirement that the payer claims to have accepted. It is compared with ours and never trusted. */
+/**
+ * The requirement that the payer claims to have accepted. It is compared with the market's own requirement and never
+ * trusted.
+ */
 const Accepted = z.object({
   scheme: z.string(),
   network: z.string(),

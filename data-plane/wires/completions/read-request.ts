@@ -86,7 +86,7 @@ function readPrompts(prompt: unknown): readonly string[] {
   })
 }
 
-/** `best_of` makes more answers than it returns, which are not sold. */
+/** With `best_of` a provider makes more answers than it returns. The market does not sell such calls. */
 function checkBestOf(value: unknown, perPrompt: number): void {
   if (isGiven(value) && value !== perPrompt) throw mustBe('best_of', 'absent or the same as n')
 }

@@ -104,7 +104,7 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     ending: () => ({
       reported: { insaneFields: 0 },
       finishReason: null,
-      // An empty successful answer was served, too. A part of a held one was sent to nobody.
+      // An empty successful answer counts as served. Nothing of an unfinished held answer has reached the buyer.
       contentBytes: passing.isOver || passing.pieces > 0 ? Math.max(1, passing.bytes) : 0,
       reasoningBytes: 0,
       forwarded: usageOf(passing),
@@ -207,7 +207,7 @@ function readEvent(passing: Passing, data: string): void {
   countContent(passing, givenAnswer)
 }
 
-/** Counts content in case nobody reports the usage. For an unread answer it is unknown. */
+/** Counts content in case the provider reports no usage. For an unread answer the count is unknown. */
 function countContent(passing: Passing, givenAnswer: GivenAnswer): void {
   const { good, match } = passing.bought
   const more = good === undefined || givenAnswer.answer === undefined ? undefined : contentIn(match, good, givenAnswer)

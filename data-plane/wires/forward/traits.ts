@@ -16,7 +16,7 @@ export function readTraits(header: string | readonly string[] | undefined): read
     const message = `X-MKT-Require lists up to ${MAX_TRAITS} traits of the form group.name.`
     throw new AppError('invalid_request', { message, param: HEADER })
   }
-  // A name that no record can have is a trait that nobody claims.
+  // No account can have a trait whose name is malformed.
   const strange = names.find((name) => !TraitName.safeParse(name).success)
   if (strange !== undefined) throw new AppError('trait_unavailable', { detail: { required_traits: names } })
   return names

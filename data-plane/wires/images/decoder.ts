@@ -105,7 +105,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Tells why no client can load an image. */
+/** Returns the reason why no client can load an image. */
 export function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlined: InlinedSource): string | undefined {
   if (url !== undefined) {
     // A provider on the same machine may have its files there.

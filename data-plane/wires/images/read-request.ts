@@ -139,7 +139,7 @@ function readFormat({ name, value }: Named): ImageFormat | undefined {
   return value
 }
 
-/** The events of a stream do not tell which of several images they belong to, so it makes one. */
+/** A stream makes one image, because its events do not say to which of several images they belong. */
 function readStream({ stream, partial_images: partials }: JsonObject, count: number): ImageAsk['stream'] {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
   const partialImages = isGiven(partials) ? partials : 0

@@ -22,8 +22,8 @@ const ROLES: ReadonlySet<unknown> = new Set(['start', 'base', 'reference'])
 type Body = Readonly<Record<string, unknown>>
 
 /**
- * The initial images of a request, under all names that clients use for them. The first is the base. They are never
- * fetched. Throws AppError: `mask_not_supported`, `too_many_input_images`, `invalid_image_input`,
+ * The initial images of a request, under all names that clients use for them. The first is the base. The market
+ * fetches none of them. Throws AppError: `mask_not_supported`, `too_many_input_images`, `invalid_image_input`,
  * `unresolvable_file_reference`, `image_required`.
  */
 export function readSources(body: Body, source: InlinedSource): readonly ImageSource[] {
@@ -45,7 +45,7 @@ export function readSources(body: Body, source: InlinedSource): readonly ImageSo
   return sources
 }
 
-/** Members whose name stands for one image. An empty list in them is a mistake, in the others it means no image. */
+/** Members for one image. An empty list is a mistake there. In other members an empty list means no image. */
 const SINGLE: ReadonlySet<string> = new Set(['image_url', 'end_image_url', 'input_reference'])
 
 /** True for an empty list in a member for one image. */
@@ -72,8 +72,8 @@ function readSource(entry: unknown, where: Where): ImageSource {
 }
 
 /**
- * The URL of an image: a text, or an object with one under a name that some client uses. It is never fetched. Throws
- * AppError: `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
+ * The URL of an image: a text, or an object with one under a name that some client uses. The market does not fetch the
+ * URL. Throws AppError: `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
  */
 export function readSourceUrl(entry: unknown, param: string, source: InlinedSource): string {
   const url = urlOf(entry)

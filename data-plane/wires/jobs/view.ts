@@ -5,7 +5,7 @@ import { usedTime } from '#shared/usage.ts'
 
 const MILLISECONDS = 1_000
 
-/** The members of our job object in each of its answers. `object` names its kind. */
+/** The members that every answer of a job begins with. `object` is the kind of the job object. */
 export function headOf({ id, state, model, createdAt, adaptedParams }: JobView, object: string) {
   return {
     id,

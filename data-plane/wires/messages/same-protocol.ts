@@ -35,7 +35,7 @@ const PASSED: ReadonlyMap<string, string> = new Map([
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members that are ours or that are always written here: they are not reported. */
+/** The market's own members, and members that are always written here: they are not reported. */
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
 
 /**
@@ -49,9 +49,9 @@ export function sameProtocolOf({ offer }: ModelPlan): MessagesForm | undefined {
 }
 
 /**
- * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name and the output limit are
- * ours. Tools that are no functions are left out, except the search when searches have a price. Features of beta
- * headers are left out, too, because those headers are not forwarded.
+ * The buyer's own request, edited. The buyer's members stay byte for byte; the market sets the model's name and the
+ * output limit. Tools that are no functions are left out, except the search when searches have a price. Features of
+ * beta headers are left out, too, because those headers are not forwarded.
  */
 export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan, form: MessagesForm): UpstreamRequest {
   if (request.content.hasAddresses === true && !form.takesUrls) throw noAddress()

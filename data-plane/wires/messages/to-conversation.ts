@@ -256,7 +256,8 @@ function sourceOf(source: Json): DataSource | UrlSource {
 function readTools(tools: unknown): FunctionTool[] {
   return listOf(tools).flatMap((tool) => {
     const schema = tool['input_schema']
-    // Tools of the protocol's own types (computer, editor) belong to one maker's models: nobody else could run them.
+    // Tools of the protocol's own types (computer, editor) belong to the models of one maker: no other model could use
+    // them.
     if (!isFunctionTool(tool) || !isRecord(schema)) return []
     const name = sellerName(wordOf(tool['name']) ?? '')
     const isStrict = flagOf(tool['strict'])

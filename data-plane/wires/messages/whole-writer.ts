@@ -128,8 +128,8 @@ function takePhase({ blocks, phases }: State, event: Parameters<PhaseMarks['take
 }
 
 /**
- * True for a call whose input the limit cut off: nobody could make that call. A call without any input counts as cut
- * off only as the last block.
+ * True for a call whose input the limit cut off: a client could not run that call. A call without any input counts as
+ * cut off only as the last block.
  */
 function isCutOff(block: Block, isLast: boolean): boolean {
   return block.kind === 'tool' && (block.follow.isOpen() || (isLast && !block.follow.isComplete()))

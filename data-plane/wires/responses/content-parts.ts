@@ -104,7 +104,7 @@ function sourceOf(url: string): DataSource | UrlSource {
   return readDataUrl(url) ?? { kind: 'url', url }
 }
 
-/** Data with its type in front, or bare. Bare data is that of a document. */
+/** Data with its type in front, or bare. Bare data belongs to a document. */
 function inlined(data: string): DataSource {
   return readDataUrl(data) ?? { kind: 'data', mediaType: 'application/pdf', data }
 }

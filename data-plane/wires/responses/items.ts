@@ -57,7 +57,7 @@ export function partText({ kind, text, annotations }: Omit<OpenPart, 'index'>): 
   return `{"type":"output_text","text":${json},"annotations":[${annotations.join(',')}],"logprobs":[]}`
 }
 
-/** A citation. It concerns the whole text before it, of so many characters. */
+/** A citation. It concerns the whole text before it, of this many characters. */
 export function annotationText({ url, title }: CitedSource, chars: number): string {
   return JSON.stringify({ type: 'url_citation', url, title, start_index: 0, end_index: chars })
 }

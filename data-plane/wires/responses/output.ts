@@ -283,7 +283,10 @@ function startThought(state: State): OpenThought {
   return thought
 }
 
-/** Seals the open reasoning item; a seal without one is reasoning that nobody else can read. */
+/**
+ * Seals the open reasoning item; without an open item, the seal is a reasoning item by itself, whose content only its
+ * maker can read.
+ */
 function seal(state: State, { kind, text }: NonNullable<OpenThought['seal']>): void {
   const { phase } = state
   const isOpen = phase.at === 'thought' && (phase.thought.seal === undefined || phase.thought.seal.kind === kind)

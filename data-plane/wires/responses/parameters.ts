@@ -10,7 +10,7 @@ type Body = Readonly<Record<string, unknown>>
 /** Parameters that cannot be served and would change the answer if they were ignored, each with its refusal. */
 const REFUSED: readonly (readonly [name: string, isRefused: (value: unknown) => boolean, words: string])[] = [
   ['previous_response_id', () => true, 'No answers are kept here: send the whole conversation as input.'],
-  ['conversation', () => true, 'No conversations are kept here: send the whole of it as input.'],
+  ['conversation', () => true, 'No conversations are kept here: send the whole conversation as input.'],
   ['prompt', () => true, 'No prompts are kept here: send instructions and input.'],
   ['background', (value) => value === true, 'Answers are not made in the background.'],
   ['top_logprobs', (value) => value !== 0, 'Log probabilities are not given on this route.'],

@@ -29,7 +29,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   'ghost_snapshot',
 ])
 
-/** Items that stand for turns and that only their maker can read: without them the conversation is another. */
+/** Items that replace turns, and that only their maker can read. Without them the conversation would be incomplete. */
 export const UNREADABLE: ReadonlySet<string> = new Set(['compaction', 'compaction_summary', 'compaction_trigger'])
 
 /** Calls of tools that ran at the buyer's, each with the member of its action. */

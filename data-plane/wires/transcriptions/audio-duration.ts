@@ -1,4 +1,4 @@
-/** The duration of audio in milliseconds, as far as its bytes tell. */
+/** The duration of audio in milliseconds, as far as its bytes show it. */
 export type AudioDuration = {
   /** The upper bound, for the hold. */
   readonly mostMs: number
@@ -11,7 +11,7 @@ const LEAST_BYTES_A_SECOND = 750
 /** Speech of an unknown format counts as compressed no less than this: samples of a compact disc. */
 const MOST_BYTES_A_SECOND = 176_400
 const SHORTEST_MS = 1_000
-/** The last page of an Ogg file begins within so many bytes of its end. */
+/** The last page of an Ogg file begins within this many bytes of its end. */
 const OGG_TAIL_BYTES = 131_072
 const OPUS_RATE = 48_000
 

@@ -79,7 +79,7 @@ const OUR_NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries(MEDIA_MEMBERS.transcription.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
 )
 
-/** A field as a member: an element of a list or a member of an object stands for the whole of it. */
+/** A field as a member: an element of a list counts as the list, and a member of an object as the object. */
 function memberOf({ name, value }: FormField): [string, string] {
   return [memberName(name), value]
 }

@@ -79,7 +79,7 @@ const STATUS: Readonly<Record<JobState, string>> = {
   running: 'in_progress',
   succeeded: 'completed',
   failed: 'failed',
-  // These clients know no other end without a video.
+  // These clients know no other state of a job that ended without a video.
   cancelled: 'failed',
 }
 const DONE = 100

@@ -21,7 +21,7 @@ export type PlacedSource = ClipSource & { readonly param: string }
 
 /**
  * The input images of a video, under all names that clients use for them. In a list the first one begins the video and
- * the others are references for its look, unless they say otherwise. They are never fetched. Throws AppError:
+ * the others are references for its look, unless they say otherwise. The market fetches none of them. Throws AppError:
  * `too_many_input_images`, `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
  */
 export function readClipSources(body: JsonObject, source: InlinedSource): readonly PlacedSource[] {

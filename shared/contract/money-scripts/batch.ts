@@ -1,8 +1,8 @@
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 
 /**
- * The largest number of operations in one run of a script. The server does nothing else during a run. The sum of so
- * many of the largest amounts (14 digits) is still exact in a number of Lua (2^53).
+ * The largest number of operations in one run of a script. The server does nothing else during a run. The sum of that
+ * many largest amounts (14 digits) is still exact in a number of Lua (2^53).
  */
 export const MAX_BATCH = 64
 

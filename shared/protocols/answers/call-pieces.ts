@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord, readJsonObject } from '#shared/json-members.ts'
 
-/** The largest number of calls that is read of one answer. */
+/** The most calls that are read from one answer. */
 const MAX_TOOL_CALLS = 128
 const MAX_ID_CHARS = 256
 
@@ -69,8 +69,8 @@ type Entry = {
 const NOTHING: readonly CallPiece[] = []
 
 /**
- * Assembles the calls of one answer. The id tells calls apart: a new id is a new call, even under another call's index.
- * The index decides without an id, and the place in the delta without either.
+ * Assembles the calls of one answer. The id identifies a call: a new id is a new call, even under another call's index.
+ * Without an id the index decides; without both, the place in the delta.
  */
 export function assembleCalls(): CallAssembly {
   const state: State = {

@@ -9,11 +9,11 @@ import { tellApart, textIn } from './told-apart.ts'
  * their own, and clients accept that. No client can use a known member with a value of another type.
  */
 
-export const NOT_THE_ASSISTANT = malformed('the role of another than the assistant')
+export const NOT_THE_ASSISTANT = malformed('a role other than assistant')
 const TEXTS = ['reasoning', 'reasoning_content', 'refusal'] as const
 const LISTS = ['reasoning_details', 'annotations', 'images'] as const
 
-/** Tells why no client can read a choice of a whole answer. Undefined for a readable one. */
+/** Returns the reason why no client can read a choice of a whole answer. Undefined for a readable one. */
 export function choiceFault(choice: unknown): BadAnswer | undefined {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (!isRecord(choice) || !isRecord(message)) return malformed('a choice without a message')
@@ -36,7 +36,9 @@ export function isAnswerRole(role: unknown): boolean {
   return !isGiven(role) || role === 'assistant' || role === ''
 }
 
-/** Tells why no client can read a piece of a streamed answer. Its calls may arrive in incomplete pieces. */
+/**
+ * Returns the reason why no client can read a piece of a streamed answer. Its calls may arrive in incomplete pieces.
+ */
 export function deltaFault({
   role,
   content,

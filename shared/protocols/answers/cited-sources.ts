@@ -12,8 +12,8 @@ const MAX_URL_CHARS = 8_192
 export type CitedSources = Map<string, CitedSource>
 
 /**
- * Adds the pages that an answer, a frame of one or a message names: `annotations` of OpenAI and OpenRouter, `citations`
- * and `search_results` of Perplexity and xAI. Malformed entries are skipped.
+ * Adds the pages that an answer, a frame of a stream or a message names: `annotations` of OpenAI and OpenRouter,
+ * `citations` and `search_results` of Perplexity and xAI. Malformed entries are skipped.
  */
 export function takeSources(into: CitedSources, { annotations, citations, search_results: results }: JsonObject): void {
   // Results have titles, which plain addresses lack.

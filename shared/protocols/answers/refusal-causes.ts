@@ -357,7 +357,7 @@ function figure(digits: string): number {
   return Number(digits.replaceAll(',', ''))
 }
 
-/** Below so many tokens an account is empty, and not merely too small for one request. */
+/** Below this many tokens an account is empty, and not merely too small for one request. */
 const NEARLY_EMPTY = 256
 
 function sizeOf(message: string): RefusalCause {

@@ -35,7 +35,7 @@ export const BEDROCK_CREDENTIAL: CredentialForm = {
   secretsOf(text) {
     const pair = readPair(text)
     if (pair === undefined) return [text]
-    // The id identifies the account. Nobody else has to know it.
+    // The id identifies the account. No other party has to know it.
     const { access_key_id: id, secret_access_key: secret, session_token: token } = pair
     return token === undefined ? [secret, id] : [secret, token, id]
   },

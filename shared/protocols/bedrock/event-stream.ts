@@ -106,7 +106,7 @@ function takeMessage(state: StreamState, grammar: MessageGrammar, message: Buffe
   const text = message.toString('utf8', payloadAt, end)
   const payload = text === '' ? {} : isTooDeep(text) ? undefined : readJsonObject(text)
   if (headers === undefined || payload === undefined) {
-    state.failure = malformed('a message that nobody can read')
+    state.failure = malformed('an unreadable message')
     return
   }
   const isEvent = headers.get(':message-type') === 'event'

@@ -10,7 +10,7 @@ import { signRequest } from './signature.ts'
 
 /**
  * Converse of Amazon Bedrock, with an API key or signed by an access key. Its list of models is on another host, under
- * another permission, and does not tell what a key may use.
+ * another permission, and does not show which models a key may use.
  */
 export const bedrock: Protocol = {
   credential: BEDROCK_CREDENTIAL,

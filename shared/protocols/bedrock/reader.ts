@@ -14,7 +14,7 @@ import { amazonFrames } from './event-stream.ts'
 import { readBedrockError } from './refusal.ts'
 import { mergeConverseUsage } from './usage.ts'
 
-/** The largest number of blocks that is read of one answer. */
+/** The most blocks that are read from one answer. */
 const MAX_BLOCKS = 1_024
 const MAX_STOP_CHARS = 4_096
 
@@ -98,7 +98,7 @@ function startBlock(state: State, index: unknown, start: JsonObject): void {
 
 function startCall(state: State, index: unknown, { toolUseId: id, name }: JsonObject): number | undefined {
   if (!isText(id) || !isName(name)) {
-    state.failure = malformed('a call that nobody can read')
+    state.failure = malformed('an unreadable call')
     return undefined
   }
   const place = state.toolCount++
@@ -169,7 +169,7 @@ function takeAnswer(state: State, body: JsonObject, text: string): void {
   const texts = hasCalls ? elementTexts(memberAt(text, ['output', 'message', 'content'])) : []
   for (const [index, block] of content.slice(0, MAX_BLOCKS).entries()) {
     if (isRecord(block)) takeBlock(state, index, block, texts[index] ?? '')
-    else state.failure ??= malformed('a block that nobody can read')
+    else state.failure ??= malformed('an unreadable block')
     if (state.failure) return
   }
   takeFinish(state, body)

@@ -144,7 +144,7 @@ const FileUrl = z
   .max(MAX_URL_CHARS)
   .regex(/^https?:\/\/[^\s"<>\\^`{|}]+$/i)
 
-/** A file is an object with its address, or the address alone. Its address is open to anybody, for days. */
+/** A file is an object with its address, or the address alone. The address is open to everyone, for days. */
 function readFile(file: unknown, usual: string): Artifact[] {
   const url = FileUrl.safeParse(isRecord(file) ? file['url'] : file)
   if (!url.success) return []

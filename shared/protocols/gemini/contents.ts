@@ -126,10 +126,10 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['txt', 'text/plain'],
 ])
 
-/** The refusal of a picture by an address that does not tell its type. */
+/** The refusal of a picture at an address that does not show its type. */
 export const UNTYPED = 'The provider accepts an image URL only if it ends with the file type, such as .png.'
 
-/** True for a picture by an address that does not tell its type, also in the result of a call. */
+/** True for a picture at an address that does not show its type, also in the result of a call. */
 export function isUntyped(part: UserPart | AssistantPart): boolean {
   if (part.kind === 'toolResult') return part.parts.some(isUntyped)
   return part.kind === 'image' && part.source.kind === 'url' && typeIn(part.source.url) === undefined

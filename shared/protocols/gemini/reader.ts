@@ -13,7 +13,7 @@ import { readName } from './function-names.ts'
 import { signedDetail, signedMembers } from './signatures.ts'
 import { mergeGeminiUsage } from './usage.ts'
 
-/** The largest number of calls that is read of one answer. */
+/** The most calls that are read from one answer. */
 const MAX_CALLS = 128
 const MAX_ANSWER_ID_CHARS = 40
 /** The header with the service tier that served the call. */
@@ -130,7 +130,7 @@ function takeParts(state: State, parts: readonly unknown[], text: string): void 
   let texts: readonly string[] | undefined
   for (let index = 0; index < parts.length && !state.failure; index++) {
     const part: unknown = parts[index]
-    if (!isRecord(part)) state.failure = malformed('a part that nobody can read')
+    if (!isRecord(part)) state.failure = malformed('an unreadable part')
     else if (part['functionCall'] === undefined) takePart(state, part)
     else {
       texts ??= partTexts(text)
@@ -168,7 +168,7 @@ function takePart(state: State, part: JsonObject, own?: string): void {
 function takeCall(state: State, call: unknown, signature: string | undefined, own: string | undefined): void {
   const isRead = isRecord(call) && isName(call['name']) && isText(call['id']) && isArguments(call['args'])
   if (!isRead) {
-    state.failure = malformed('a call that nobody can read')
+    state.failure = malformed('an unreadable call')
     return
   }
   if (state.calls >= MAX_CALLS) return

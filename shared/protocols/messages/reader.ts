@@ -10,7 +10,7 @@ import { answerReader, newReading } from '#shared/protocols/middle-form/answer-r
 import type { FreshInput } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
-/** The largest number of blocks that is read of one answer. */
+/** The most blocks that are read from one answer. */
 const MAX_BLOCKS = 1_024
 const MAX_STOP_CHARS = 4_096
 
@@ -111,7 +111,7 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
 /** `text` is the block's own text, so that the input of a call in it is passed on unchanged. */
 function startBlock(state: State, index: unknown, block: unknown, text: string | undefined): void {
   if (!isRecord(block) || !isBlock(block)) {
-    state.failure = malformed('a block that nobody can read')
+    state.failure = malformed('an unreadable block')
     return
   }
   switch (block['type']) {

@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { GivenImage, ImageAnswer } from '#shared/protocols/image-codec.ts'
 
-/** The largest number of images that is read from one answer. */
+/** The most images that are read from one answer. */
 const MAX_IMAGES = 64
 const DATA_URL = /^data:([\w.+/-]{1,100})(?:;[\w.+=-]{1,100})*;base64,/
 /** Members that describe all images of an answer. */

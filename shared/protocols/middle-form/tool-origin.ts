@@ -6,7 +6,7 @@ import { readArgumentText } from './argument-text.ts'
 import type { FunctionTool, ToolOrigins } from './conversation.ts'
 import { NO_ORIGINS } from './conversation.ts'
 
-/** The one argument of a function that stands for a custom tool. */
+/** The one argument of a function that replaces a custom tool. */
 const INPUT = 'input'
 
 /**

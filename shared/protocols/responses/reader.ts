@@ -13,7 +13,7 @@ import { answerReader, newReading } from '#shared/protocols/middle-form/answer-r
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
 import { isSoundItem } from './sound-item.ts'
 
-/** The largest number of items that is read of one answer. */
+/** The most items that are read from one answer. */
 const MAX_ITEMS = 1_024
 const MAX_PHASE_CHARS = 64
 /** The longest event, in characters. The last event repeats the whole answer, the instructions and the tools. */
@@ -52,7 +52,7 @@ export function ownResponsesReader(isStreamed: boolean): AnswerReader {
     const { type, item } = event
     // The buyer gets these items unchanged, so their shape must be one that its client reads.
     const isItem = type === 'response.output_item.added' || type === 'response.output_item.done'
-    if (isItem && !isSoundItem(item)) state.failure ??= malformed('an item that nobody can read')
+    if (isItem && !isSoundItem(item)) state.failure ??= malformed('an unreadable item')
     if (state.failure === undefined) state.events.push({ kind: 'own', event, bytes: otherBytes(event) })
   })
 }

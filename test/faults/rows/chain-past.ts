@@ -150,7 +150,7 @@ async function requireWhole({ world: { sql }, require }: Stage): Promise<void> {
   )
   require(nameless.rowCount === 0, `${nameless.rowCount} departures have no row`)
   const covered = await sql.query(`select from ledger_tx where kind = 'payout_cover'`)
-  require(covered.rowCount === 0, `the platform stood in for ${covered.rowCount} payouts`)
+  require(covered.rowCount === 0, `the platform covered ${covered.rowCount} payouts`)
 }
 
 const world = {

@@ -109,7 +109,7 @@ async function jumpClock(stage: Stage): Promise<void> {
     const at = performance.now()
     await pause(2_500)
     const during = load.seen.filter((call) => call.sentAt > at)
-    stage.require(during.length > 0, `nobody was served at ${offsetMs} ms`)
+    stage.require(during.length > 0, `no client was served at ${offsetMs} ms`)
     requireServed(stage, during)
   }
   const [longest] = OFFSETS_MS.slice(-1)

@@ -49,7 +49,7 @@ async function refuseWrites(stage: Stage, forMs: number): Promise<void> {
   const at = performance.now()
   await pause(forMs)
   const during = load.seen.filter((call) => call.sentAt > at)
-  stage.require(during.length > 0, 'nobody called while the ledger was read-only')
+  stage.require(during.length > 0, 'no client called while the ledger was read-only')
   requireServed(stage, during)
   // This session is read-only as well. The switch back must write.
   await world.sql.query('set default_transaction_read_only = off')

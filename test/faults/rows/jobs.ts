@@ -116,7 +116,7 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
     // Before the journal has the job, its buyer has no answer: the hold expires, and the buyer pays nothing.
     if (point === 'job_taken') {
       const more = (await listed(world, buyer)).length - shown.length
-      stage.require(more === 0, `${point}: the list has a job that nobody pays`)
+      stage.require(more === 0, `${point}: the list has an unpaid job`)
       continue
     }
     await until('the submit is booked', SOON_MS, async () => (await booked(world)).length === before + 1)

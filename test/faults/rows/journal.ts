@@ -105,7 +105,7 @@ async function tearJournal(stage: Stage): Promise<void> {
   const { world } = stage
   const node = world.dataPlanes[0]
   const other = world.dataPlanes[1]
-  // A living neighbour would take the journal over before it can be damaged.
+  // A living data plane would take the journal over before it can be damaged.
   await other.end()
   const load = stage.load({ clients: 8, nodes: [0] })
   await load.untilServed(200)

@@ -94,7 +94,7 @@ async function loseLedger(stage: Stage, downMs: number, pauseMs: number): Promis
   await pause(downMs)
   const during = load.seen.filter((call) => call.sentAt > at)
   stage.figure('served meanwhile', countServed(during))
-  stage.require(countServed(during) > 0, 'nobody was served')
+  stage.require(countServed(during) > 0, 'no client was served')
   requireServed(stage, during)
   await load.stop()
   await world.postgres.start()

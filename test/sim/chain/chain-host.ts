@@ -10,10 +10,10 @@ export type EndpointFault = (typeof ENDPOINT_FAULTS)[number]
 /** The endpoint of the chain. All processes and wallets use it. */
 export type ChainHost = {
   readonly chain: SimChain
-  /** Begins a fault for so many milliseconds. */
+  /** Begins a fault for this many milliseconds. */
   fault(what: EndpointFault, ms: number): void
   /**
-   * For so many milliseconds, the facilitator takes less than the requested amount wherever the payer's signature
+   * For this many milliseconds, the facilitator takes less than the requested amount wherever the payer's signature
    * allows it.
    */
   takeLess(ms: number): void
@@ -23,7 +23,7 @@ export type ChainHost = {
   isShort(name: string): boolean
   /** Payments without a valid signature of their wallet that reached the facilitator. */
   readonly forgeries: Set<string>
-  /** Wallets that the chain could not be asked about: contract or not. */
+  /** Wallets for which the chain could not answer whether they are contracts. */
   readonly unknownWallets: Set<string>
   /** Ends all faults of endpoint and chain. */
   heal(): void

@@ -332,7 +332,7 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
 
 function checkSettlement(model: Model, row: SettlementRow): void {
   const request = model.requests.get(row.rid)
-  if (request === undefined) throw violation('I6', `${row.rid} was settled and never asked for`)
+  if (request === undefined) throw violation('I6', `${row.rid} was settled and never requested`)
   if (row.charge > request.heldMicro) throw violation('I7', `${row.rid} charged ${row.charge} of ${request.heldMicro}`)
   if (row.charge > 0n && request.sellerAccount !== row.sellerAccount) {
     throw violation('I15', `${row.rid} pays ${row.sellerAccount} for what ${request.sellerAccount} delivered`)

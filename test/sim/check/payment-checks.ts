@@ -116,7 +116,7 @@ function bookMistake({ rid, state, account, came, charge }: ChainPayment, tables
     entries.reduce((sum, entry) => (txs.includes(entry.tx) && entry.account === of ? sum + entry.amount : sum), 0n)
   const missing = state === 'written_off' ? (charge ?? 0n) - (came ?? 0n) : 0n
   const stoodIn = -sumOf([...keys, rid], SHORTFALL)
-  if (stoodIn !== (missing > 0n ? missing : 0n)) return `P3: the platform stands in for ${stoodIn}, not for ${missing}`
+  if (stoodIn !== (missing > 0n ? missing : 0n)) return `P3: the platform covers ${stoodIn}, not ${missing}`
   const taken = -sumOf(keys, OUTSIDE)
   if (taken !== (came ?? 0n)) return `P3: ${taken} are booked as arrived, and ${came} arrived`
   const got = sumOf(keys, account)

@@ -235,10 +235,10 @@ export type Shares = {
 
 /** The share of operations that follow a call by wallet or an event of the chain. */
 export const WALLET_SHARE = 0.08
-/** Such a plan has one event of the chain, or one death in the code of payments, among so many of its operations. */
+/** Such a plan has one event of the chain, or one death in the code of payments, among this many of its operations. */
 const CHAIN_EVENTS = 0.3
 const PAYMENT_DEATHS = 0.05
-/** Among so many long jobs, one comes with the death of a worker, at a place where the worker ends a job. */
+/** Among this many long jobs, one comes with the death of a worker, at a place where the worker ends a job. */
 const JOB_DEATHS = 0.15
 
 /**

@@ -2,7 +2,7 @@ import type { Random } from '#test/sim/time/random.ts'
 
 /**
  * Failures of a provider that has received a call on a lent key. `reset`: its connection breaks before the answer.
- * `told`: a whole answer with a success status whose text reports a failure.
+ * `told`: the answer is whole and has a success status, but its text reports a failure.
  */
 export const RELAY_FAILURES = ['reset', 'server_error', 'rate_limited', 'rejected', 'told'] as const
 export type RelayFailure = (typeof RELAY_FAILURES)[number]

@@ -99,7 +99,7 @@ export function applyProcess(world: World, operation: ProcessOperation): void {
       machine.process()?.setSkew(operation.ms)
       return
     default:
-      throw violation('simulation', 'an operation that nobody applies')
+      throw violation('simulation', 'an operation without a handler')
   }
 }
 

@@ -155,7 +155,7 @@ async function ask(running: Running, machine: Machine, question: JobQuestion): P
     // A provider is never asked to stop a job whose end is booked.
     const isBooked = node.watch.ground.postgres.tables().settlements.has(job.submit.rid)
     if (question.isCancel && job.heard.length > 0 && !isBooked && !job.heard.includes('cancel')) {
-      throw violation('simulation', `${id} is to be stopped, and its provider does not hear of it`)
+      throw violation('simulation', `${id} is to be stopped, and its provider gets no request to stop it`)
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error

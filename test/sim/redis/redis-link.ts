@@ -14,7 +14,7 @@ export type LinkOptions = LinkListeners & {
   readonly scheduler: Scheduler
   readonly host: RedisHost
   readonly owner: SimProcess
-  /** Milliseconds after which a command without an answer counts as failed. It may be executed all the same. */
+  /** Milliseconds after which a command without an answer counts as failed. It may be executed nevertheless. */
   readonly timeoutMs?: number
 }
 

@@ -37,10 +37,10 @@ export type Scheduler = {
   jump(ms: number): void
   /** Milliseconds since the last jump. */
   sinceJump(): number
-  /** The moment before `at` with so many milliseconds of running time between the two. Jumps do not count. */
+  /** The moment before `at` with this many milliseconds of running time between the two. Jumps do not count. */
   before(at: number, ms: number): number
   /**
-   * Runs every event that is due within so many milliseconds, or until `until` holds. Rejects with the error of a
+   * Runs every event that is due within this many milliseconds, or until `until` holds. Rejects with the error of a
    * failed step.
    */
   run(ms: number, until?: () => boolean): Promise<void>

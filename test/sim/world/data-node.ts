@@ -98,7 +98,7 @@ const SEGMENT_BYTES = 24 * 1024
 const JOURNAL = '/journal'
 const COMMAND_TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
-/** Clocks of machines may be off by ten minutes each way. A binding ends well before its deadline all the same. */
+/** Clocks of machines may be off by ten minutes each way. Even so, a binding ends well before its deadline. */
 const JOB_LIMITS = { askMs: 30_000, bindingMs: 15 * MINUTE_MS, deadlineMs: 45 * MINUTE_MS }
 const POSTING_MS = 2_000
 

@@ -25,7 +25,7 @@ type Parts = Pick<ChainHost, 'unknownWallets'> & {
 export function createSimDesk({ scheduler, random, workers, unknownWallets }: Parts, owner: SimProcess): PaymentDesk {
   const living = () => workers().flatMap((worker) => worker.payments() ?? [])
 
-  /** Rejects without an answer. The request may take effect all the same. */
+  /** Rejects without an answer. The request may take effect nevertheless. */
   function ask<Answer>(timeoutMs: number, run: (worker: PaymentWorker) => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const cancel = owner.time.after(timeoutMs, () => reject(new Error('the desk does not answer')))
@@ -37,7 +37,7 @@ export function createSimDesk({ scheduler, random, workers, unknownWallets }: Pa
       scheduler.after(0.3 + random.fraction(), () => {
         const [first, second = first] = living()
         if (first === undefined || second === undefined) {
-          answer(() => reject(new Error('nobody is at the desk')))
+          answer(() => reject(new Error('the desk is away')))
           return
         }
         run(random.chance(0.5) ? first : second).then(

@@ -19,7 +19,7 @@ export function watchRail<Proof>(rail: Rail<Proof>, { model, ground, fail }: Wat
       const request = model.requests.get(hold.rid)
       const payment = request?.payment
       if (request === undefined || payment === undefined) {
-        fail(violation('P1', `${hold.rid} is paid by nobody's payment`))
+        fail(violation('P1', `${hold.rid} is paid by an unknown payment`))
         return hold
       }
       const first = model.requests.get(payment.paidFor ?? '')

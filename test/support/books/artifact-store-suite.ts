@@ -169,7 +169,7 @@ export function artifactStoreSuite(
       expect([await left(), store.figures().bytes]).toEqual([[], 0])
     })
 
-    it('shows an unfinished file to nobody', async () => {
+    it('shows no unfinished file', async () => {
       const store = await openStore('a', LARGE)
       const id = artifactId()
       let goOn = () => {}

@@ -104,7 +104,7 @@ export type RelayedPayments = {
   stop(): Promise<void>
 }
 
-/** Starts payments that are final after so many blocks. */
+/** Starts payments that are final after this many blocks. */
 export async function startRelayedPayments(confirmations: number): Promise<RelayedPayments> {
   const chain = await startChain()
   const relay = await rpcRelay(chain.rpcUrl)

@@ -29,8 +29,8 @@ import { eventText } from './usage-events.ts'
 
 /**
  * Sales, payouts, deposits and draws on a real database and a chain while the ledger is restored from backups. A seed
- * decides the operations. The promises: nobody is paid twice, each departure has a row, each deposit is credited once,
- * each sale in the journals is booked once, and payouts are possible again in the end.
+ * decides the operations. The promises: no seller is paid twice, each departure has a row, each deposit is credited
+ * once, each sale in the journals is booked once, and payouts are possible again in the end.
  */
 
 const WAIT_MS = 60_000
@@ -291,7 +291,7 @@ async function findBroken({ world, chain, lines, sellers, buyers, journal, lostA
   }
   expectSame('the money of buyers beyond their payments', short, -shortfall)
   // Nothing shows a lost advance, so the platform covers the calls that it paid for, and no others.
-  if (-shortfall > lostAdvances) broken.push(`the platform stands in for ${-shortfall}, and ${lostAdvances} was lost`)
+  if (-shortfall > lostAdvances) broken.push(`the platform covers ${-shortfall}, and ${lostAdvances} was lost`)
   const mismatches = await lines.buyers.mismatches()
   if (!Array.isArray(mismatches) || mismatches.length > 0) broken.push(`mismatches: ${JSON.stringify(mismatches)}`)
   const breaches = (await world.breaches()).filter((line) => !line.startsWith('I24') || lostAdvances === 0n)

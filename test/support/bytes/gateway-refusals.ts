@@ -78,7 +78,7 @@ export const GATEWAY_REFUSALS: readonly RecordedRefusal[] = [
     NO_ACCOUNT,
   ],
   [
-    'OpenRouter, too dear for what is left',
+    'OpenRouter, more expensive than the rest of the credit',
     402,
     {
       error: {

@@ -62,7 +62,7 @@ export type ChainEnvironment = {
   readonly CHAIN_CONFIRMATIONS: string
 }
 
-/** The time of a block: at each transaction, never, or every so many seconds. */
+/** The time of a block: at each transaction, never, or at an interval in seconds. */
 export type Mining = 'automatic' | 'off' | { readonly everySeconds: number }
 
 /** A chain of one test, which the test may disturb. */

@@ -44,7 +44,7 @@ export type Relay = {
    */
   cutReplyTo(text: string): void
   /**
-   * Holds the answer to a request that contains the text for so many milliseconds, on every connection, once `after`
+   * Holds the answer to a request that contains the text for this many milliseconds, on every connection, once `after`
    * such requests on it have passed. Later answers are held with it. `times` is the number of connections to hold.
    */
   holdReplyTo(text: string, hold: Hold): void

@@ -8,7 +8,7 @@ import { z } from 'zod'
  * The fault of a call:
  * - `down`: the connection is cut, and the chain never receives the call.
  * - `hang`: the chain never receives the call, and no answer comes.
- * - `late`: the answer comes after so many milliseconds.
+ * - `late`: the answer comes after this many milliseconds.
  * - `status`: an HTTP status in place of an answer. The chain never receives the call.
  * - `nonsense`: an answer that is not JSON.
  * - `refuse`: an error of JSON-RPC. The chain never receives the call.
@@ -43,7 +43,7 @@ export type RpcRelay = {
   fault(method: string, fault: RpcFault, span?: FaultSpan): void
   /** Ends the fault of one method, or all faults and the delay. A hanging call hangs until its end. */
   pass(method?: string): void
-  /** Delays every call by so many milliseconds, in addition to any fault. */
+  /** Delays every call by this many milliseconds, in addition to any fault. */
   slow(ms: number): void
   /** Number of a method's calls so far, or of all calls. */
   calls(method?: string): number
@@ -135,7 +135,7 @@ async function treat(state: State, call: Call): Promise<Reply> {
   const fault = faultOf(state, call)
   const ask = async (): Promise<Reply> => ({ text: await forward(state.target, call) })
   const say = (content: object): Reply => ({ text: JSON.stringify({ jsonrpc: '2.0', id: call.id, ...content }) })
-  const refusal = ({ code = -32_000, message = 'the chain is tired' }: RpcError) => say({ error: { code, message } })
+  const refusal = ({ code = -32_000, message = 'the chain refuses' }: RpcError) => say({ error: { code, message } })
   switch (fault?.kind) {
     case undefined:
       return ask()

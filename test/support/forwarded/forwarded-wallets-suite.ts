@@ -221,7 +221,7 @@ async function paysForWhatItLeaves(): Promise<void> {
   provider.answers((_request, response) => {
     response.writeHead(200, { 'content-type': 'video/mp4' })
     response.write(HALF)
-    // No buffer on the way holds so many bytes, so the market notices that nobody reads.
+    // No buffer on the way holds so many bytes, so the market notices that the client does not read.
     buyer.once('left', () => response.end(Buffer.alloc(32 * MEGABYTE)))
   })
   const wallet = await newWallet()

@@ -10,7 +10,7 @@ export type ChangePorts = {
   /** The plane that receives the calls. */
   readonly url: string
   operator(name: string, input: object): Promise<unknown>
-  /** Sets the clock of that plane ahead by so many milliseconds in total. */
+  /** Sets the clock of that plane ahead by this many milliseconds in total. */
   shiftClock(ms: number): void
 }
 

@@ -170,7 +170,7 @@ async function drive(market: OutcomeMarket, chain: TestChain, { model, row, way 
   }
 }
 
-/** A job without a paid submit is shown to nobody, and its record is hidden. */
+/** A job without a paid submit is hidden from the buyer, and its record is hidden. */
 async function requireHidden({ redis }: OutcomeMarket, { rid, status }: Seen): Promise<void> {
   const mark = await redis.hget(moneyKeys.job(rid), 'withheld')
   if (status !== 402 || mark !== '1') throw new Error(`${rid} is not paid, and its buyer got ${status}`)

@@ -64,7 +64,7 @@ export function getsWords(seen: Seen): string {
 function attemptWords({ attempts }: Ended, hasLeft: boolean): string {
   const words = attempts.map(({ errorClass }, index) => {
     if (errorClass !== null) return `\`${errorClass}\``
-    // An attempt that was neither a failure nor the answer was empty.
+    // An earlier attempt without an error had an empty answer.
     return index < attempts.length - 1 ? 'empty' : hasLeft ? 'left' : 'answered'
   })
   return words.join(', then ')

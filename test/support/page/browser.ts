@@ -62,7 +62,7 @@ async function unpackedBrowser(): Promise<Unpacked> {
       renameSync(draft, folder)
     } catch (error) {
       rmSync(draft, { recursive: true, force: true })
-      // A second run with the same file was quicker.
+      // A second process may have unpacked the same file first.
       if (!existsSync(folder)) throw error
     }
   }

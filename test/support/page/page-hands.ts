@@ -15,7 +15,7 @@ export type Hands = {
 
 export type HandsKind = 'mouse' | 'keyboard'
 
-/** Most presses of Tab from the focus to the next thing that a person wants. */
+/** Largest number of presses of Tab from the focus to the next wanted element. */
 const MAX_TABS = 40
 /** Number of characters of the focused element's name in a message. */
 const MAX_NAME_CHARS = 40

@@ -19,8 +19,8 @@ export function pathOf(path: string, { offer = '', organization = '', call = '',
 }
 
 /**
- * The screens of the page, and the viewer of each. `{offer}` means an offer of the seller, `{organization}` one that
- * the member owns, who is signed in with a wallet, `{customer}` the beginning of the sample buyer's key.
+ * The screens of the page, and the viewer of each. `{offer}` means an offer of the seller, `{organization}`
+ * an organization of the member, who is signed in with a wallet, `{customer}` the beginning of the sample buyer's key.
  */
 export const SCREENS = [
   { name: 'home', side: 'nobody', path: '/' },

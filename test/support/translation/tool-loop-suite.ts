@@ -48,7 +48,7 @@ export type LoopSeller = {
   /** The provider's id. The provider has one offer of the model. */
   readonly seller: string
   readonly model: string
-  /** The offer's discount in per cent. */
+  /** The offer's discount in %. */
   readonly discount: number
   /** True where a message shows the thought with its signature. */
   readonly showsThoughts?: boolean

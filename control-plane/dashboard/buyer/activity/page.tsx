@@ -155,7 +155,7 @@ function ActivityFilters({ search, period, onChange: change }: ActivityFiltersPr
   )
 }
 
-/** The sums of the period, each beside that of the period before. */
+/** The sums of the period, each beside the sum of the period before. */
 function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivityQuery }) {
   if (usageBuckets === null || before === null) return null
   const now = totalOf(usageBuckets)
@@ -290,7 +290,7 @@ function tokenCount(sum: GroupSum, kind: 'input' | 'output'): number | null {
   return sum.input + sum.output === 0 ? null : sum[kind]
 }
 
-/** The change below a sum. Nothing where both periods have none. */
+/** The change below a sum. Draws nothing if the sums of both periods are zero. */
 function CellChange({ now, before }: { readonly now: number | null; readonly before: number }) {
   if ((now ?? 0) === 0 && before === 0) return null
   return (

@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
 ]
 
-/** The newest deposits, those that wait for their money among them. */
+/** The newest deposits, including those whose transfer has not arrived. */
 export function Deposits({ data, curl }: { readonly data: BuyerCreditQuery; readonly curl: string }) {
   return (
     <Card title="Deposits" about="Latest 10" isFlush>

@@ -58,7 +58,7 @@ export function usePermit(options: { readonly onDone: () => void }) {
   })
 }
 
-/** Revokes the rest of the allowance of an ended line. `note` tells the reader the result. */
+/** Revokes the rest of the allowance of an ended line. `note` shows the reader the result. */
 export function useRevocation() {
   const [note, setNote] = useState<string>()
   const hand = useChange(PageSignAllowanceDocument, {

@@ -67,7 +67,7 @@ type Props = {
   readonly onChange: (draft: KeyDraft) => void
   /** True for the playground's key, which keeps a daily cap. */
   readonly needsDailyCap?: boolean
-  /** The refusal of the last try. That of a name stands at its field. */
+  /** The refusal of the last try. The field of a refused name shows the refusal of that name. */
   readonly error: Error | null
 }
 
@@ -147,7 +147,7 @@ export function KeyFields({ draft, onChange, needsDailyCap = false, error }: Pro
   )
 }
 
-/** A refusal that stands at no field. */
+/** A refusal that no field shows. */
 export function KeyRefusal({ error }: { readonly error: Error | null }) {
   const isAtField = (['modelsAllowed', 'providersBlocked'] as const).some((name) => faultAt(error, name) !== undefined)
   return error === null || isAtField ? null : <ErrorNotice error={error} />

@@ -21,7 +21,7 @@ import { callPhases } from './call-phases.ts'
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 type Bill = NonNullable<BuyerLogEntryQuery['requestBill']>
 
-const NO_CALL = <p>No call of yours has this id.</p>
+const NO_CALL = <p>You have no call with this ID.</p>
 /**
  * The number of looks for a call that was just made, and the pause between them: a call is booked soon after its
  * answer.
@@ -33,7 +33,7 @@ const SOUGHT_MS = 20_000
 function useCall(id: string) {
   const [over, setOver] = useState<string>()
   const query = useScreen(BuyerLogEntryDocument, { id }, over === id ? {} : { everyMs: LOOK_MS })
-  // While another call is read, the one before is shown.
+  // While another call loads, the previous call is shown.
   const isFound = query.data?.request?.requestId === id
   useEffect(() => {
     const timer = setTimeout(() => setOver(id), isFound ? 0 : SOUGHT_MS)
@@ -106,7 +106,7 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
     ...(endpoint === undefined ? [] : [['Endpoint', <code key="endpoint">{endpoint}</code>] satisfies Fact]),
     ['Streamed', entry.streamed ? 'yes' : 'no'],
     ['Model', <ModelLink key="model" model={model} />],
-    ['Served by', provider ?? 'nobody'],
+    ['Served by', provider ?? 'No provider'],
     ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
     ['First token', milliseconds(ttftMs)],

@@ -37,7 +37,7 @@ type Props = {
   readonly user: string | null
 }
 
-/** Everybody of an organisation in one table: members, and those who are invited. */
+/** All people of an organisation in one table: members and invited people. */
 export function People({ data, id, own, user }: Props) {
   const [asked, setAsked] = useState<PersonDialog>()
   const inviting = useDialog()
@@ -206,7 +206,7 @@ function Revoke({ id, link, onClose }: RevokeProps) {
   return (
     <Confirm
       title="Revoke this invite link?"
-      about="Nobody can join by the link any more. Members who joined by the link stay."
+      about="No one can join by the link any more. Members who joined by the link stay."
       lines={[{ name: 'People who can still join', now: link.maxUses - link.uses, after: 0 }]}
       action="Revoke link"
       isDanger

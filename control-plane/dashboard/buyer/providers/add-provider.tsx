@@ -39,7 +39,7 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
       setDraft(BLANK)
       dialog.close()
       const spent = cost === null || cost === 0 ? '' : ` The test call cost about ${money(Math.round(cost * 1e6))}.`
-      say(`The key is asked first from now on.${spent}`)
+      say(`Calls try this key first from now on.${spent}`)
     },
   })
   const field = (name: keyof typeof BLANK) => ({

@@ -107,7 +107,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           onDo={() =>
             put.mutate(next, {
               onError: (error) => {
-                // The refusal of a name stands at its field, below the dialog.
+                // A refused name shows the refusal at its field, below the dialog.
                 if (faultAt(error, 'providersBlocked') !== undefined) setAsked(false)
               },
               // The stored rules were read again meanwhile. Edits made since then stay.

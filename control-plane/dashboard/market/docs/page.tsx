@@ -119,7 +119,7 @@ function Found({ text }: { readonly text: string }) {
   )
 }
 
-/** Addresses of the reference as one page had an operation behind their hash. */
+/** Redirects old addresses: the reference was one page, with the operation behind the hash. */
 function useOldAnchors(menu: DocMenu | undefined, path: string | undefined): void {
   const navigate = useNavigate()
   useEffect(() => {

@@ -27,7 +27,7 @@ type Props = {
 /** Offers that are drawn at first: the best ones, to which calls go. */
 const OFFERS_SHOWN = 25
 
-/** The offers of a model, best first, as they stand now. */
+/** The offers of a model, best first. */
 export function OrderBook({ market, before, curl, workload, onWorkload }: Props) {
   const { updates, state, setPaused } = useLive({ kind: 'book', model: market.id })
   const live = updates?.books?.find(({ model }) => model === market.id)

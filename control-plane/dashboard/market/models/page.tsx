@@ -45,7 +45,7 @@ const SORTS: readonly { readonly value: MarketSort; readonly label: string }[] =
 /** Orders whose best figure is the lowest. */
 const LOW_FIRST: ReadonlySet<string> = new Set(['price', 'ttft'])
 
-/** The address of an order. The market's own order is what most is paid for. */
+/** The address of an order. By default the model with the highest payments is first. */
 function searchOf(order: RowOrder | undefined): Pick<SearchOf, 'sort' | 'reverse'> {
   const sort = SORTS.find(({ value }) => value === order?.by)?.value
   if (order === undefined || sort === undefined) return { sort: undefined, reverse: undefined }

@@ -6,7 +6,7 @@ import type { ApiCall } from './call-of.ts'
 import type { Media, ModelReply } from './reply.ts'
 import { bodyFacts, headFacts } from './reply.ts'
 
-/** The screen is drawn anew at most so often while an answer comes. */
+/** The screen is drawn anew at most this often while an answer comes. */
 const DRAW_EVERY_MS = 40
 
 export type Answering = {
@@ -59,7 +59,7 @@ function picturesOf(images: unknown): Media[] {
   })
 }
 
-/** Tells the cost, and whether the limit cut the answer short. */
+/** Reports the cost, and an answer that its limit cut short. */
 function onKnownEnd(event: unknown, onKnown: Answering['onKnown']): void {
   const facts = bodyFacts(event)
   if (facts.costMicro !== undefined) onKnown(facts)

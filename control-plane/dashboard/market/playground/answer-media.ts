@@ -54,7 +54,7 @@ export async function answerJob({ path, body }: ApiCall, { paid, signal, onKnown
   const answer = await paid(path, { body, signal })
   onKnown({ ...headFacts(answer.headers), state: 'answering', progress: 'Queued' })
   const id = at(await answer.json(), 'id')
-  if (typeof id !== 'string') throw new MarketError('internal_error', 'The market answered with something else.')
+  if (typeof id !== 'string') throw new MarketError('internal_error', 'The answer of the market names no job.')
   const job = await jobAtEnd(`${path}/${id}`, { paid, signal, onKnown })
   const media = filesIn(job, id)
   const error = at(job, 'error', 'message')

@@ -14,7 +14,7 @@ export type Making = (typeof MAKINGS)[number]
 
 /** A model of those side by side, at any provider or at the named one. */
 export type ModelColumn = {
-  /** Tells a column from others, also from one of the same model. */
+  /** Identifies a column, also among columns of the same model. */
   readonly id: string
   readonly model: string
   readonly provider: string | undefined

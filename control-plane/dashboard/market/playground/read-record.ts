@@ -17,7 +17,7 @@ export type CallRecord = {
   readonly listMicro: number | undefined
   readonly provider: string | null
   readonly attempts: readonly { readonly provider: string; readonly status: number }[]
-  /** Undefined for a call without a route of its own, such as the begin of a job. */
+  /** Undefined for a call without a route of its own, such as the submit of a job. */
   readonly offers: readonly RoutedOffer[] | undefined
   readonly excluded: number
   readonly savingMicro: number | undefined

@@ -1,7 +1,7 @@
 import { callCurlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { ApiCall } from './call-of.ts'
 
-/** A text in a body that is longer than this is data: its beginning stands for it. */
+/** The longest text of a body that a snippet shows in full, in characters. A longer text is data. */
 const MAX_DATA_CHARS = 120
 const KEY = 'MARKET_KEY'
 
@@ -49,7 +49,7 @@ function typeScriptOf(url: string, { path, body }: Shown): string {
   const head = `import { env, stdout } from 'node:process'\nimport OpenAI from 'openai'\n\nconst client = new OpenAI({ baseURL: '${url}/v1', apiKey: env['${KEY}'] })\n`
   const { own, extra } = partsOf(path, body)
   const members = JSON.stringify(own, null, 2)
-  // The client does not know these members, and sends them all the same.
+  // The types of the client lack these members, but the client sends them.
   const more = Object.keys(extra).length === 0 ? '' : `,\n  ...(${JSON.stringify(extra)} as object)\n}`
   const json = more === '' ? members : members.replace(/\n}$/, more)
   const withFiles = `import { writeFileSync } from 'node:fs'\n${head.replace(', stdout', '')}`

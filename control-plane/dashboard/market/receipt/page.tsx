@@ -99,7 +99,7 @@ function Own({ id }: { readonly id: string }) {
   const query = useScreen(BuyerReceiptDocument, variables, isPending ? { everyMs: LOOK_MS } : {})
   const status = query.data?.request?.settlementStatus
   useEffect(() => setPending(status === 'pending'), [status])
-  // An id of no call of the buyer may be a wallet's payment, whose receipt is open to the holder of the id.
+  // Without such a call of the buyer, the id may name a payment by wallet. Every holder of the id may read its receipt.
   if (!isTransaction && isMissing(query.error)) return <Public id={id} otherwise={<Unknown />} />
   const calls = query.data?.requests?.edges.map(({ node }) => node) ?? []
   return (
@@ -122,7 +122,7 @@ function Own({ id }: { readonly id: string }) {
 
 type PublicProps = {
   readonly id: string
-  /** Content for a call that no wallet paid, or that does not exist. The market does not tell the two apart. */
+  /** Content for a call that no wallet paid, or that does not exist. The market does not distinguish the two. */
   readonly otherwise: ReactNode
 }
 

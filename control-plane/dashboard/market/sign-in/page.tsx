@@ -35,7 +35,7 @@ const HOMES = {
   nobody: '/',
 } as const
 
-/** The screen to go on to, if it is one of ours. */
+/** The screen to open after the sign-in. Undefined for a URL of another site. */
 function ownPath(to: string | undefined): string | undefined {
   if (to?.startsWith('/') !== true || !URL.canParse(to, location.origin)) return undefined
   const { origin, pathname, search } = new URL(to, location.origin)
@@ -123,7 +123,7 @@ export function SignInPage() {
           shown={{
             title: 'Your next recovery code',
             secret: nextCode,
-            about: 'The code that you used is worth nothing now. Add a passkey next.',
+            about: 'The code that you used no longer works. Add a passkey next.',
           }}
           onDone={() => void navigate({ to: '/account', replace: true })}
         />
@@ -144,7 +144,7 @@ function useLinkCode(redeemCode: (code: string) => void): void {
       redeemCode(code)
     }
     redeem()
-    // A link that is pasted over this screen's own address loads nothing anew.
+    // The browser does not reload when a link is pasted over this screen's own address.
     addEventListener('hashchange', redeem)
     return () => removeEventListener('hashchange', redeem)
   }, [])

@@ -66,7 +66,7 @@ type LinkProps = { readonly isBusy: boolean; readonly attempt: (run: () => Promi
 
 /**
  * Uses a link that was sent by e-mail. A browser that did not ask for the link, or that is signed in, is asked first:
- * mail scanners open links, and a link may be somebody else's.
+ * mail scanners open links, and a link may be for another user.
  */
 export function EmailLink({ isBusy, attempt }: LinkProps) {
   const { withEmailCode } = useSignIn()

@@ -23,9 +23,9 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const HOURS = 24
 const DAYS = 90
-/** Days before the record in which calls are looked for. */
+/** Days before the record that are searched for older calls. */
 const DAYS_BEFORE = 900
-/** Below this share of answered calls the market is not well, if there are so many calls. */
+/** Below this share of answered calls the market counts as degraded, if it has this number of calls. */
 const WELL_PCT = 95
 const ENOUGH_CALLS = 20
 const REFRESH_MS = 30_000
@@ -120,7 +120,7 @@ function Summary({ data }: { readonly data: PublicStatusQuery }) {
 
 type Share = { readonly share: number | null; readonly base: number }
 
-/** A share with the number that it is of. */
+/** A share, with the number of calls that it is measured from. */
 function shareColumn(label: string): Column<Share> {
   return {
     label,

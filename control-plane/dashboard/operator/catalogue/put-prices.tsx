@@ -55,7 +55,7 @@ function Touched({ preview }: { readonly preview: PagePricePreviewQuery['pricePr
       <strong>
         {fields.length === 0
           ? 'These are the present prices.'
-          : `${many(fields.length, 'price')} ${fields.length === 1 ? 'touches' : 'touch'} ${many(impact.offers, 'offer')} of ${many(impact.sellers, 'seller')} and ${many(impact.buyers, 'buyer')}.`}
+          : `${many(fields.length, 'price')} ${fields.length === 1 ? 'affects' : 'affect'} ${many(impact.offers, 'offer')} of ${many(impact.sellers, 'seller')} and ${many(impact.buyers, 'buyer')}.`}
       </strong>
       <span className="small">
         {fields.map(({ field, changePct }) => `${words(field)}${changeText(changePct)}`).join(', ')}

@@ -203,7 +203,7 @@ type LoadProps = { readonly now: number | null; readonly most: number | null; re
 /** The share of a limit from which a process is close to refusing calls. */
 const BUSY = 0.8
 
-/** A load beside its limit, marked where it is close to it. */
+/** A load beside its limit, marked when the load is close to the limit. */
 function Load({ now, most, unit }: LoadProps) {
   if (now === null || most === null) return UNKNOWN
   const text = `${compact(now)} of ${compact(most)}${unit}`

@@ -22,7 +22,7 @@ export const INVARIANTS: Readonly<Record<string, { readonly name: string; readon
   },
   I18: { name: 'Daily caps', holds: 'An offer’s sales of a day never pass its cap.' },
   I19: { name: 'Payouts', holds: 'Payouts never pass a seller’s balance, and each is sent once.' },
-  I20: { name: 'Sealed keys', holds: 'A provider key is plain text in the memory of a process alone.' },
+  I20: { name: 'Sealed keys', holds: 'A provider key is plain text only in the memory of a process.' },
   I21: { name: 'Tenancy', holds: 'An account cannot read, change or guess at what belongs to another.' },
   I22: { name: 'Revocation', holds: 'A revoked key is refused within five seconds.' },
   I23: { name: 'Look-up', holds: 'A request can be looked up one second after its admission.' },

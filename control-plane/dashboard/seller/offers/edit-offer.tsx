@@ -17,7 +17,7 @@ type Props = { readonly offer: Edited; readonly onRemoved: (offer: Edited) => vo
 export const MOST_PCT = 95
 const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
 
-/** Changes an offer: the old terms stand beside the new ones. */
+/** Changes an offer: the dialog shows the old terms beside the new ones. */
 export function EditOffer({ offer, onRemoved, onDone }: Props) {
   const say = useToast()
   const [discount, setDiscount] = useState(String(offer.discount))

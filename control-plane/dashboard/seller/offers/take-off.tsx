@@ -39,7 +39,7 @@ export function TakeOff({ offer, onRemoved, onClose }: TakeOffProps) {
   )
 }
 
-/** True for an offer that can go back to where it was. A paused one would have to be on sale first. */
+/** True for an offer whose removal can be undone: one on sale. A paused offer would come back on sale, not paused. */
 function isUndoable({ status }: Edited): boolean {
   return status === 'active'
 }

@@ -48,7 +48,7 @@ function Payouts() {
       if (payoutId !== null) say(`The payout is ${words(status)}.`)
     },
   })
-  // The last answer stays on the screen: a toast would be gone before it is understood.
+  // The last answer stays on the screen: a toast would be gone before it is read.
   const last = request.data?.requestPayout
   const withheldBy = last?.payoutId === null ? last.reason : null
   return (

@@ -84,7 +84,7 @@ export function LiveStep({ place, listed, newest }: Props) {
       label: 'First call',
       cell: ({ model }) => {
         const result = probed.find((one) => one.model === model)
-        if (result === undefined) return <span className="muted">not asked yet</span>
+        if (result === undefined) return <span className="muted">not called yet</span>
         return result.ok ? (
           <Badge tone="good">{`answered in ${milliseconds(result.latencyMs)}`}</Badge>
         ) : (

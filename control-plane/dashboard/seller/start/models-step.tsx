@@ -13,7 +13,7 @@ type Props = {
   readonly found: readonly Discovered[]
   readonly markets: readonly Market[]
   readonly curl: string
-  /** The choice before a later step led back. */
+  /** The earlier choice of a seller who comes back from a later step. */
   readonly before: readonly Chosen[]
   readonly onChosen: (chosen: readonly Chosen[]) => void
 }

@@ -32,7 +32,7 @@ export function StartPage() {
   )
 }
 
-/** The answers of the steps so far. The market stores none of them before the last step but one is sent. */
+/** The answers of the steps so far. The market stores none of them before the third step is sent. */
 type Draft = {
   readonly place: KeyEntry | undefined
   readonly found: readonly Discovered[]

@@ -102,7 +102,7 @@ export type KeptModel = {
 /** A model of the records that the catalogue cannot take, with the faulty line. */
 export type UnreadModel = { readonly model: string; readonly message: string }
 
-/** The prefix of kept sources, which tells them from an operator's prices. */
+/** The prefix of kept sources, which distinguishes them from an operator's prices. */
 export const KEPT = 'release data: '
 
 /**
@@ -280,7 +280,7 @@ function describe({ family, record, packaged, parameters, taken }: Described) {
   const context = record.context ?? packaged?.context_window
   if (context === undefined) throw new RangeError('context_length: the length of the context is missing')
   const name = record.name ?? packaged?.name ?? canonical
-  // Names by which the package knows a model are those of one price, and not always of one model.
+  // The package lists names by price, so its names for one model may also belong to other models.
   const givenNames = [...record.aliases, record.id.slice(record.id.indexOf('/') + 1)]
   const own = new Set([canonical, `${family.lab}/${canonical}`].map((text) => text.toLowerCase()))
   const isFree = (text: string) => !own.has(text.toLowerCase()) && !taken.has(text.toLowerCase())

@@ -134,7 +134,7 @@ function linesOf(prices: ModelPrice): { readonly lines: Lines; readonly tiers: r
 
 /**
  * A binary number in its shortest spelling, as a decimal of one unit. The catalogue refuses a price with too many
- * digits. A zero in such lists stands for an unknown price: no provider gives a unit away.
+ * digits. A zero in such lists means that the price is unknown: no provider gives units away.
  */
 function dollarsOf(price: number, power: number, key: string): string {
   if (!Number.isFinite(price) || price <= 0) throw new RangeError(`${key}: ${price} is no price`)

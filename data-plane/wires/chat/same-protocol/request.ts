@@ -24,8 +24,8 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 
 /**
  * The request for a seller with the OpenAI protocol. The buyer's members stay byte for byte; only the model's name, the
- * output limit and the stream options are ours, and routing members, members that the model does not take and unknown
- * ones are left out.
+ * output limit and the stream options are the market's, and routing members, members that the model does not take and
+ * unknown ones are left out.
  */
 export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target

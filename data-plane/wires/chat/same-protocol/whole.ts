@@ -35,7 +35,7 @@ type Answer = {
 
 /**
  * A whole answer: kept until the provider has finished, then rebuilt from an allow-list of members. The choices stay
- * the provider's own text; id, model and usage are ours.
+ * the provider's own text; id, model and usage are the market's.
  */
 export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
   const answer: Answer = {
@@ -124,7 +124,7 @@ function readAnswer(
   answer.extra += foundMembers(body)
 }
 
-/** A text of the provider's as JSON, if it may pass. */
+/** A text of the provider as JSON, if it is short enough. */
 function passedText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_PASSED_CHARS ? JSON.stringify(value) : undefined
 }

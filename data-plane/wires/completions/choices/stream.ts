@@ -83,7 +83,7 @@ function takeFrame(state: State, frame: JsonObject): void {
   for (const frameChoice of Array.isArray(choices) ? choices : []) {
     const choice = readers.read(frameChoice, 0)
     if (choice === undefined) {
-      state.failure = malformed('a choice that nobody can read')
+      state.failure = malformed('an unreadable choice')
       return
     }
     const { index, text, reasoning, logprobs, reason } = choice

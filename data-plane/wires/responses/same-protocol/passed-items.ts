@@ -37,7 +37,7 @@ function typeOf({ type, role }: JsonObject): unknown {
 }
 
 /**
- * True for an item in the protocol's own spelling that costs no more than its tokens, and that is in no other spelling.
+ * True for an item that is wholly in the protocol's own spelling, and that costs no more than its tokens.
  */
 function isOwn(item: unknown): boolean {
   if (!isRecord(item) || hasCacheMark(item)) return false
@@ -72,8 +72,8 @@ export function isOwnInput(input: unknown): boolean {
 type Opening = Pick<ModelPlan, 'offer' | 'seal'> & { readonly dropped: Set<string> }
 
 /**
- * The items as JSON text: byte for byte, except for ids, which nobody keeps, and for reasoning, which is forwarded in
- * its maker's seal. Reasoning of another account is left out and named.
+ * The items as JSON text: byte for byte, with two exceptions. Ids are left out, because no provider keeps the items.
+ * Reasoning is sent in the form of its maker, and reasoning of another account is left out and named.
  */
 export function passedItems(
   text: string,
@@ -97,7 +97,9 @@ function isFollowed(rest: readonly unknown[]): boolean {
   return isRecord(next) && (next['role'] === 'assistant' || CALL.test(String(next['type'])))
 }
 
-/** Members of items and of their parts. Clients add others to received items, and providers refuse these. */
+/**
+ * Members of items and of their parts. Clients add other members to received items, and providers refuse those members.
+ */
 const MEMBERS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -130,7 +132,7 @@ const PART_MEMBERS: ReadonlySet<string> = new Set([
   'file_url',
 ])
 
-/** A changed item. Undefined for an item that stays. */
+/** A changed item. Undefined for an item that needs no change. */
 function editedItem(item: JsonObject, { dropped }: Opening): JsonObject | undefined {
   const { call_id: callId, content } = item
   const parts: readonly unknown[] = Array.isArray(content) ? content : []
@@ -140,7 +142,7 @@ function editedItem(item: JsonObject, { dropped }: Opening): JsonObject | undefi
     edited['content'] = parts.map((part) => (isRecord(part) ? only(part, PART_MEMBERS) : part))
   if (typeof callId !== 'string') return isPlain ? undefined : edited
   const { id: own, seal } = splitId(callId)
-  // Calls of this protocol have no members of their own, so a seal is another maker's.
+  // Calls of this protocol seal no members, so this seal belongs to another protocol.
   if (seal !== undefined) dropped.add('input.function_call')
   edited['call_id'] = shortId(own)
   return isPlain && edited['call_id'] === callId ? undefined : edited

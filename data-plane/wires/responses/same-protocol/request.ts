@@ -53,8 +53,8 @@ const UNSAID: ReadonlySet<string> = new Set(['truncation', 'stop', ...SAMPLING_F
 type Given = { readonly request: ResponsesRequest; readonly plan: ModelPlan; readonly adapted: string[] }
 
 /**
- * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name, the output limit and
- * `store` are ours. Members that the model does not take, tools that run at the provider and unknown members are left
+ * The buyer's own request, edited. The buyer's members stay byte for byte; the market sets the model's name, the output
+ * limit and `store`. Members that the model does not take, tools that run at the provider and unknown members are left
  * out and named.
  */
 export function encodeResponsesRequest(request: ResponsesRequest, plan: ModelPlan): UpstreamRequest {

@@ -17,7 +17,7 @@ const PASSED =
   /^response\.(?:output_item|content_part|output_text|output_text\.annotation|refusal|reasoning_text|reasoning_summary_part|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(?:added|delta|done)$/
 /** Events with a finished response. */
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete'])
-/** Members of those events, without their sequence numbers, which are ours. */
+/** Members of those events, without their sequence numbers, which the market sets. */
 const MEMBERS = [
   'item_id',
   'output_index',
@@ -56,7 +56,7 @@ type State = {
 
 /**
  * Writes the answer of a seller with this protocol in the seller's own events and items. The response object, the usage
- * and the numbers of events are ours, and data that only the seller's account can read is sealed.
+ * and the numbers of events are the market's, and data that only the seller's account can read is sealed.
  */
 export function ownWriter(
   request: ResponsesRequest,

@@ -10,6 +10,8 @@ import { createTurnoverMap } from '#shared/turnover-map.ts'
 const PATIENCE_MS = 5 * SECOND
 const SLOWEST_BYTES_A_SECOND = 1_024
 const LOOK_EVERY_MS = SECOND
+/** A look this late follows a stall of the process, during which nothing was read. */
+const LATE_MS = 2 * LOOK_EVERY_MS
 
 /** Refuses further connections of an address that has its maximum open. */
 export function limitConnections(server: Server, maxPerAddress: number): void {
@@ -41,18 +43,32 @@ export type SlowBodies = {
 type Watched = {
   readonly socket: Socket
   readonly since: number
+  /** The stalls of the process before `since`, in milliseconds. */
+  readonly stalledBefore: number
   readonly bytesBefore: number
   readonly cut: () => void
 }
 
+/**
+ * Stalls of this process are not the sender's time: after one, the timer comes before the bytes that have arrived
+ * meanwhile are read. Such a look cuts nothing, and the stall does not count.
+ */
 export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
   const watched = createTurnoverMap<IncomingMessage, Watched>()
   // The first bytes of a body arrive with its head, so the count begins at the end of the connection's last body.
   const countOf = new WeakMap<Socket, number>()
+  let lookedAt = clock.monotonic()
+  let stalledMs = 0
   const stop = clock.every(LOOK_EVERY_MS, () => {
     const now = clock.monotonic()
-    for (const [request, { socket, since, bytesBefore, cut }] of watched.entries()) {
-      const elapsed = now - since
+    const passedMs = now - lookedAt
+    lookedAt = now
+    if (passedMs > LATE_MS) {
+      stalledMs += passedMs
+      return
+    }
+    for (const [request, { socket, since, stalledBefore, bytesBefore, cut }] of watched.entries()) {
+      const elapsed = now - since - (stalledMs - stalledBefore)
       if (elapsed < PATIENCE_MS || request.complete) continue
       // Bytes that wait in the socket have arrived, whether or not they are read.
       const leastBytes = (SLOWEST_BYTES_A_SECOND * elapsed) / SECOND
@@ -64,7 +80,9 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
   return {
     watch(request, cut) {
       const { socket } = request
-      watched.set(request, { socket, since: clock.monotonic(), bytesBefore: countOf.get(socket) ?? 0, cut })
+      const since = clock.monotonic()
+      const bytesBefore = countOf.get(socket) ?? 0
+      watched.set(request, { socket, since, stalledBefore: stalledMs, bytesBefore, cut })
       // This event follows the end of the body. It also follows a connection that breaks before that.
       request.on('close', () => {
         countOf.set(socket, socket.bytesRead)

@@ -1,10 +1,11 @@
 import type { Mutant } from './mutant.ts'
-import { editsOf, mutant, quick, seeds } from './mutant.ts'
+import { editsOf, mutant, quick, seeds, tests } from './mutant.ts'
 
 const SETTLE_CALL = 'data-plane/pipeline/settle-call.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const QUOTE_RESOURCE = 'shared/resources/quote-resource.ts'
 const BUYER_ANSWER = 'data-plane/pipeline/buyer-answer.ts'
+const LIMITS = 'data-plane/http/connection-limits.ts'
 const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 
 /** Mistakes in the costs, holds and records of calls. */
@@ -132,5 +133,18 @@ const ENDS: readonly Mutant[] = [
   }),
 ]
 
+/** Mistakes of timers after a stall of the process. */
+const STALLS: readonly Mutant[] = [
+  mutant('body_is_cut_before_it_is_read', tests('unit/connection-limits'), `${LIMITS}#watchSlowBodies`, {
+    'if (passedMs > LATE_MS) {': 'if (passedMs > 100 * LATE_MS) {',
+  }),
+  mutant('stall_is_time_of_the_sender', tests('unit/connection-limits'), `${LIMITS}#watchSlowBodies`, {
+    'stalledMs += passedMs': 'stalledMs += passedMs - passedMs',
+  }),
+  mutant('stall_ends_calls', tests('unit/ticker'), 'data-plane/pipeline/ticker.ts#createTicker', {
+    'if (isLate) return': 'if (isLate && watchers.length === 0) return',
+  }),
+]
+
 /** Mistakes in the code of calls. */
-export const CALL_MUTANTS: readonly Mutant[] = [...COSTS, ...RELAYS, ...ENDS]
+export const CALL_MUTANTS: readonly Mutant[] = [...COSTS, ...RELAYS, ...ENDS, ...STALLS]

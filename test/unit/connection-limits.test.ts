@@ -92,4 +92,27 @@ describe('[F45] a body that arrives too slowly', () => {
     await until('the steady body fell below the rate', 2_000, () => steady.destroyed)
     bodies.close()
   })
+
+  it('has its five seconds of a process that reads: a stall is not its own time', async () => {
+    const { time, pass, freeze } = createManualTime()
+    const bodies = watchSlowBodies(time)
+    let begun = 0
+    let cuts = 0
+    const made = createServer((request) => {
+      bodies.watch(request, () => cuts++)
+      begun++
+    })
+    const port = await listen(made)
+    dial(port).write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\nx')
+    await until('the body has begun', 2_000, () => begun === 1)
+    await pass(3_000)
+    for (const readMs of [0, 1_000]) {
+      await pass(readMs)
+      await freeze(30_000)
+      expect(cuts).toBe(0)
+    }
+    await pass(1_000)
+    expect(cuts).toBe(1)
+    bodies.close()
+  })
 })

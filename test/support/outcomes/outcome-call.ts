@@ -244,6 +244,8 @@ function readAnswer(response: Response, text: string): Seen {
   const choices = frames.flatMap((frame) => frame.choices ?? [])
   const finished = choices.find((choice) => typeof choice.finish_reason === 'string')
   const isRefused = response.status >= 400
+  // No row is refused for its own slowness.
+  if (response.status === 408) throw new Error(`refused: ${text}`)
   return {
     rid: response.headers.get('x-request-id') ?? '',
     status: response.status,

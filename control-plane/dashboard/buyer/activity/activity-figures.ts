@@ -163,7 +163,8 @@ export function sumByGroup(buckets: readonly Bucket[]): ReadonlyMap<string, Grou
 }
 
 /**
- * The sums of each group, the highest spending first and the rest last. Groups of the period before alone have no calls.
+ * The sums of each group, the highest spending first and the rest last. Groups of the period before alone have no
+ * calls.
  */
 export function sumsOf(buckets: readonly Bucket[], before: Iterable<string> = []): readonly GroupSum[] {
   const sums = sumByGroup(buckets)

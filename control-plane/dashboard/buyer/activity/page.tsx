@@ -300,7 +300,7 @@ function CellChange({ now, before }: { readonly now: number | null; readonly bef
   )
 }
 
-/** What the table leaves out, and what stands below a sum. Nothing where all is plain. */
+/** The note above the table: the groups that it lists, and the meaning of the lower figures. False without a note. */
 function aboutSums(rows: readonly GroupSum[], isCompared: boolean) {
   const about = [
     ...(rows.at(-1)?.group === REST

@@ -112,7 +112,7 @@ function State({ of }: { readonly of: ListedKey }) {
   return <Badge tone={TONES[state]}>{state}</Badge>
 }
 
-/** What a key spent by day. Undefined for a key that the market counted among the others. */
+/** The spending of a key by day. Undefined for a key that the market counted among the others. */
 function spendingOf(key: ListedKey, uses: readonly Use[]): readonly number[] | undefined {
   const own = new Map(uses.filter(({ group }) => group === key.id).map((use) => [use.bucket, use.buyerCostMicro]))
   if (own.size === 0 && uses.some(({ isRest }) => isRest)) return undefined

@@ -4,7 +4,7 @@ const ROLES = [
   { value: 'billing', label: 'billing: reads, and the audit' },
   { value: 'developer', label: 'developer: uses workspaces' },
   { value: 'admin', label: 'admin: changes people, workspaces and keys' },
-  { value: 'owner', label: 'owner: everything, also changes owners' },
+  { value: 'owner', label: 'owner: everything, including owners' },
 ] as const
 
 /** The roles that a member of a role may give. Only an owner makes owners. */

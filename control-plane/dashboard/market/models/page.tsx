@@ -88,37 +88,35 @@ export function ModelsPage() {
         {(data) => {
           const rows = (data.markets?.edges ?? []).map(({ node }) => node)
           return (
-            <>
-              <Card title="Catalogue" isFlush>
-                <Table
-                  label="Models"
-                  columns={columnsOf(compared, toggle)}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  curl={curlOf(PublicModelsDocument, variables)}
-                  whole={pagesOf(PublicModelsDocument, variables, (read) => read.markets)}
-                  order={{
-                    now: { by: sort, isDown: LOW_FIRST.has(sort) === (reverse === 'yes') },
-                    onOrder: (next) => change(searchOf(next)),
-                  }}
-                  empty={
-                    <Empty title="No models match">
-                      <p>Use fewer filters to see more models.</p>
-                      <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
-                    </Empty>
-                  }
-                  foot={
-                    <Pager
-                      after={after}
-                      next={data.markets?.pageInfo.endCursor}
-                      hasNext={data.markets?.pageInfo.hasNextPage}
-                      onPage={(to) => change({ after: to })}
-                      total={data.markets?.totalCount ?? undefined}
-                    />
-                  }
-                />
-              </Card>
-            </>
+            <Card title="Catalogue" isFlush>
+              <Table
+                label="Models"
+                columns={columnsOf(compared, toggle)}
+                rows={rows}
+                keyOf={({ id }) => id}
+                curl={curlOf(PublicModelsDocument, variables)}
+                whole={pagesOf(PublicModelsDocument, variables, (read) => read.markets)}
+                order={{
+                  now: { by: sort, isDown: LOW_FIRST.has(sort) === (reverse === 'yes') },
+                  onOrder: (next) => change(searchOf(next)),
+                }}
+                empty={
+                  <Empty title="No models match">
+                    <p>Use fewer filters to see more models.</p>
+                    <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
+                  </Empty>
+                }
+                foot={
+                  <Pager
+                    after={after}
+                    next={data.markets?.pageInfo.endCursor}
+                    hasNext={data.markets?.pageInfo.hasNextPage}
+                    onPage={(to) => change({ after: to })}
+                    total={data.markets?.totalCount ?? undefined}
+                  />
+                }
+              />
+            </Card>
           )
         }}
       </Loaded>

@@ -2,6 +2,7 @@ import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
+import { createBrokenRequests } from '#shared/broken-requests.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
@@ -33,6 +34,10 @@ const PAGE = new URL('../dist/dashboard/', import.meta.url)
  * server.
  */
 export async function createServer(plane: ControlPlane): Promise<FastifyInstance> {
+  const broken = createBrokenRequests((error) => {
+    const id = plane.ids.requestId()
+    return { id, body: JSON.stringify(toRestError(error, 'v1', id).body) }
+  }, plane.clock)
   const server = fastify({
     bodyLimit: BODY_LIMIT,
     genReqId: () => plane.ids.requestId(),
@@ -44,12 +49,14 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     routerOptions: { maxParamLength: MAX_PATH_PART },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
+    clientErrorHandler: broken.refuse,
     // The path cannot be decoded, so no hook runs for this request.
     frameworkErrors: (error, request, reply) => {
       markAnswer(request, reply)
       return sendError(plane, { error, request, reply })
     },
   })
+  server.addHook('preClose', async () => broken.close())
   watchOpenRequests(server.server, refusePipelined(plane))
   plane.traces?.watch(server)
   acceptJsonOnly(server, UNSUBSCRIBE_PATH)

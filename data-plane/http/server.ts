@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { createBrokenRequests } from '#shared/broken-requests.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { AppError } from '#shared/errors.ts'
 import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
@@ -21,7 +22,7 @@ import { CONTROL_METHODS } from './row.ts'
 import { createRowIndex, methodsOf } from './row-index.ts'
 import type { Exchange } from './send-error.ts'
 import { fromFramework, sendError } from './send-error.ts'
-import { refuseBrokenRequest, refusePipelined } from './socket-errors.ts'
+import { refusalBody, refusePipelined } from './socket-errors.ts'
 import type { Surface } from './surface.ts'
 
 const MAX_PATH_PARAMETER_CHARS = 400
@@ -42,6 +43,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   // HEAD needs no preflight.
   const preflight = methodsOf([...surface.rows, { methods: CONTROL_METHODS }]).filter((method) => method !== 'HEAD')
   const faultOfHead = createHeadCheck()
+  const broken = createBrokenRequests(refusalBody(surface.ids), surface.clock)
   const app = fastify({
     logger: false,
     genReqId: () => surface.ids.requestId(),
@@ -54,7 +56,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     frameworkErrors: (thrown, request, reply) => refuse({ request, reply }, fromFramework(thrown)),
-    clientErrorHandler: refuseBrokenRequest(surface.ids),
+    clientErrorHandler: broken.refuse,
     rewriteUrl: ({ method, url = '/' }) => (method === 'GET' ? withoutFloor(passedOn, url) : url),
     http: CONNECTION_LIMITS,
   })
@@ -63,6 +65,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     const appError = chargeRefusal(surface, request, error)
     sendError(exchange, familyOf(index, request), appError, appError === error ? status : undefined)
   }
+  app.addHook('preClose', async () => broken.close())
   limitConnections(app.server, surface.maxConnectionsPerAddress)
   watchOpenRequests(app.server, refusePipelined(surface.ids))
   app.addHook('onRequest', (request, reply, done) => {

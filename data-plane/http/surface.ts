@@ -2,7 +2,7 @@ import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
 import type { JobPlane } from '#data-plane/pipeline/jobs/job-plane.ts'
 import type { Lookups } from '#data-plane/reads/look-up.ts'
 import type { ReadSources } from '#data-plane/reads/read.ts'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import type { Ids } from '#shared/ids.ts'
 import type { Admission } from './admission.ts'
 import type { SlowBodies } from './connection-limits.ts'
@@ -16,7 +16,7 @@ export type Surface = PlaneState & {
   readonly reads: ReadSources
   readonly lookups: Lookups
   readonly metrics: { text(): Promise<string>; readonly contentType: string }
-  readonly clock: Clock
+  readonly clock: Time
   readonly ids: Ids
   readonly hosts: Hosts
   /**

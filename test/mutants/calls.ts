@@ -133,13 +133,16 @@ const ENDS: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes of timers after a stall of the process. */
+/** Mistakes of timers after a stall of the process, and with connections that are opened ahead. */
 const STALLS: readonly Mutant[] = [
   mutant('body_is_cut_before_it_is_read', tests('unit/connection-limits'), `${LIMITS}#watchSlowBodies`, {
     'if (passedMs > LATE_MS) {': 'if (passedMs > 100 * LATE_MS) {',
   }),
   mutant('stall_is_time_of_the_sender', tests('unit/connection-limits'), `${LIMITS}#watchSlowBodies`, {
     'stalledMs += passedMs': 'stalledMs += passedMs - passedMs',
+  }),
+  mutant('unused_connection_is_answered', tests('unit/broken-requests'), 'shared/broken-requests.ts', {
+    'code === LATE_HEAD && socket.bytesRead === 0': 'code === LATE_HEAD && socket.bytesRead === -1',
   }),
   mutant('stall_ends_calls', tests('unit/ticker'), 'data-plane/pipeline/ticker.ts#createTicker', {
     'if (isLate) return': 'if (isLate && watchers.length === 0) return',

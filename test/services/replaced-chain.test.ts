@@ -25,6 +25,7 @@ import type { OwnChain } from '#test/support/chain/chain.ts'
 import { startChain } from '#test/support/chain/chain.ts'
 import type { RpcRelay } from '#test/support/chain/rpc-relay.ts'
 import { rpcRelay } from '#test/support/chain/rpc-relay.ts'
+import { until } from '#test/support/run/until.ts'
 
 const FIVE = 5_000_000n
 let chain: OwnChain
@@ -171,9 +172,14 @@ describe('another chain that an operator accepts', () => {
     await world.settle()
     await turn()
     const deep = world.process({ CHAIN_CONFIRMATIONS: '50' })
+    const stateOf = async (seller: TestSeller) => (await world.payouts(seller))[0]?.state
     const mined = await world.seller(5_000_000)
     await world.request(mined)
-    await moveTransfers(deep)
+    // A busy machine may need more turns until the receipt is there.
+    await until('the transfer is mined', 30_000, async () => {
+      await moveTransfers(deep)
+      return (await stateOf(mined)) === 'mined'
+    })
     // From here on, no transaction reaches the chain.
     relay.fault('eth_sendRawTransaction', { kind: 'dropped' })
     const signed = await world.seller(3_000_000)
@@ -188,7 +194,6 @@ describe('another chain that an operator accepts', () => {
     await turn()
     await buyers.transfer(buyer.purse, 50_000n)
     await readMoves({ ...world.ctx, moves: requireMoves(world.ctx) })
-    const stateOf = async (seller: TestSeller) => (await world.payouts(seller))[0]?.state
     expect(await Promise.all([paid, signed, own, mined].map(stateOf))).toEqual(['paid', 'signed', 'signed', 'mined'])
     const known = await preview()
     expect(known.isReplaced).toBe(false)

@@ -112,7 +112,7 @@ describe('the subscription to announcements', () => {
     const { seen } = listenTo(channel(), createSubscriptions(connection, { warn }))
     await until('the refusal is reported twice', SOON_MS, () => said.length === 2)
     const [[firstAt = 0, text = ''] = [], [secondAt = 0] = []] = said
-    expect(text).toContain('not heard')
+    expect(text).toContain('do not arrive')
     expect(text).toContain('NOPERM')
     expect(secondAt - firstAt).toBeGreaterThan(900)
     expect(seen.catchUps).toBe(0)

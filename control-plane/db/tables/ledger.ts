@@ -1,5 +1,5 @@
 import type { AccountId } from '#shared/ids.ts'
-import { TRANSACTION_KIND_NAMES } from '#shared/ledger/transaction-kinds.ts'
+import type { TransactionKind } from '#shared/ledger/transaction-kinds.ts'
 import { bigint, boolean, id, integer, json, nullable, oneOf, text, timestamp, withDefault } from './column.ts'
 import type { AuditNote } from './operations.ts'
 
@@ -30,7 +30,7 @@ export const LEDGER_TABLES = {
     account: id('acc'),
     amount: bigint(),
     tx: text(),
-    kind: oneOf(TRANSACTION_KIND_NAMES),
+    kind: text<TransactionKind>(),
     note: nullable(text()),
     entries: json<readonly WrittenLine[]>(),
     audit: json<AuditNote>(),

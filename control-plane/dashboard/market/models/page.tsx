@@ -1,8 +1,9 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { ComparedModelsDocument } from '#control-plane/dashboard/data/documents/compared-models.ts'
 import type { MarketSort, PublicModelsQuery } from '#control-plane/dashboard/data/documents/public-models.ts'
-import { ComparedModelsDocument, PublicModelsDocument } from '#control-plane/dashboard/data/documents/public-models.ts'
+import { PublicModelsDocument } from '#control-plane/dashboard/data/documents/public-models.ts'
 import { compact, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import {

@@ -72,6 +72,20 @@ describe('a reversal', () => {
     expect(await balance(account)).toBe(0)
   })
 
+  it('is refused for what an earlier version reversed under another name', async () => {
+    const account = await buyer()
+    await deposit({ account, amountUsd: 2, eventId: `old_${account}` })
+    const wish = await jobs.job(10_000)
+    await jobs.post(submitText(wish), endText(wish, 4_000))
+    const tx = await market.plane.ledger.findLedgerKey(`deposit:fiat:old_${account}`)
+    await sql`insert into ledger_key (key, tx) values (${`reverse:${tx}`}, ${ids.ulid()}),
+      (${`reverse:end:${wish.rid}`}, ${ids.ulid()})`.execute(market.plane.db)
+    for (const name of [`deposit:fiat:old_${account}`, tx ?? '', wish.rid, `end:${wish.rid}`]) {
+      await expect(reverse(name)).rejects.toMatchObject({ code: 'conflict', message: expect.stringMatching(/another/) })
+    }
+    expect([await balance(account), await balance(wish.account)]).toEqual([2_000_000, 996_000])
+  })
+
   it('of credit that the buyer has spent meanwhile is refused', async () => {
     const account = await buyer(1_000_000)
     const seller = await newAccount(market.plane.db, 'seller_available')

@@ -48,6 +48,7 @@ async function findReversible(ctx: ReverseCtx, keyOrId: string): Promise<Reversi
   // A transaction that has a key is reversed under the key, so that its id does not reverse it again.
   const names = await findLedgerNames(ctx.db, keyOrId)
   const key = names?.key ?? keyOrId
+  if (names !== undefined) await requireUnreversed(ctx, names.tx)
   switch (reversal) {
     case 'never':
       throw new AppError('conflict', {
@@ -62,15 +63,19 @@ async function findReversible(ctx: ReverseCtx, keyOrId: string): Promise<Reversi
       break
     case 'alone':
       if (names === undefined) await requireArrival(ctx, key)
-      else if ((await ctx.ledger.findLedgerKey(`reverse:${names.tx}`)) !== undefined) {
-        throw new AppError('conflict', { message: 'This transaction was reversed by its id.' })
-      }
   }
   return { key, bookedEntries }
 }
 
 const END_KEY = 'end:'
 const NEVER: Readonly<Record<string, string>> = { reverse: 'A reversal cannot be reversed.' }
+
+/** Throws `conflict` for a transaction that was reversed under another of its names, as earlier versions did. */
+async function requireUnreversed({ ledger }: ReverseCtx, name: string): Promise<void> {
+  if ((await ledger.findLedgerKey(`reverse:${name}`)) !== undefined) {
+    throw new AppError('conflict', { message: 'This transaction was reversed under another name.' })
+  }
+}
 
 /**
  * The charge of a job that has ended: the lines of its quote and of its end. The escrow's lines cancel out, so the
@@ -79,6 +84,7 @@ const NEVER: Readonly<Record<string, string>> = { reverse: 'A reversal cannot be
 async function findJobCharge(ctx: ReverseCtx, rid: string): Promise<Reversible> {
   const end = await listBookedEntries(ctx.db, `${END_KEY}${rid}`)
   if (end.length === 0) throw new AppError('conflict', { message: 'This job still runs. Reverse it after its end.' })
+  await requireUnreversed(ctx, `${END_KEY}${rid}`)
   await requireArrival(ctx, rid)
   return { key: rid, bookedEntries: [...(await listBookedEntries(ctx.db, rid)), ...end] }
 }

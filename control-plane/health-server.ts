@@ -1,17 +1,18 @@
-import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { fastify } from 'fastify'
+import type { Connections } from '#shared/connections.ts'
+import { createConnections } from '#shared/connections.ts'
 import { AppError } from '#shared/errors.ts'
-import { CONNECTION_LIMITS, createHeadCheck } from '#shared/http-head.ts'
-import { watchOpenRequests } from '#shared/open-requests.ts'
+import { createHeadCheck } from '#shared/http-head.ts'
 import { toRestError } from './api/errors.ts'
 import { mountMetrics } from './observe/http-metrics.ts'
 import type { ControlPlane } from './plane.ts'
 
 /** A server for a process without doors. It serves only health and metrics. */
 export function createHealthServer(plane: ControlPlane): FastifyInstance {
-  const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false, http: CONNECTION_LIMITS })
-  watchOpenRequests(server.server, refusePipelined(plane))
+  const connections = connectionsOf(plane)
+  const server = fastify({ exposeHeadRoutes: false, ...connections.options })
+  connections.attach(server)
   const faultOfHead = createHeadCheck()
   server.addHook('onRequest', async ({ raw }) => {
     const fault = faultOfHead(raw)
@@ -22,16 +23,26 @@ export function createHealthServer(plane: ControlPlane): FastifyInstance {
   return server
 }
 
-/** Refuses a request that waits behind too many others of its connection. The connection closes with the answer. */
-export function refusePipelined(plane: ControlPlane): (response: ServerResponse) => void {
-  return (response) => {
-    const id = plane.ids.requestId()
-    const error = new AppError('overloaded', { detail: { limit_source: 'connection' }, retryAfterSeconds: 1 })
-    const { status, headers, body } = toRestError(error, 'v1', id)
-    const type = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id, connection: 'close' }
-    response.writeHead(status, { ...headers, ...type })
-    response.end(JSON.stringify(body))
+/** The rules for the connections of a server of this plane. */
+export function connectionsOf({ ids, clock }: Pick<ControlPlane, 'ids' | 'clock'>): Connections {
+  function writeBody(error: AppError) {
+    const id = ids.requestId()
+    return { id, body: JSON.stringify(toRestError(error, 'v1', id).body) }
   }
+  return createConnections(
+    {
+      writeBody,
+      pipelined(response) {
+        const id = ids.requestId()
+        const error = new AppError('overloaded', { detail: { limit_source: 'connection' }, retryAfterSeconds: 1 })
+        const { status, headers, body } = toRestError(error, 'v1', id)
+        const type = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id, connection: 'close' }
+        response.writeHead(status, { ...headers, ...type })
+        response.end(JSON.stringify(body))
+      },
+    },
+    clock,
+  )
 }
 
 /** Mounts the two probes of an orchestrator: whether the process lives, and whether its parts answer. */

@@ -2,11 +2,9 @@ import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
-import { createBrokenRequests } from '#shared/broken-requests.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
-import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
-import { watchOpenRequests } from '#shared/open-requests.ts'
+import { createHeadCheck } from '#shared/http-head.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
@@ -18,7 +16,7 @@ import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { UNSUBSCRIBE_PATH } from './api/rest/webhooks.ts'
 import { chargeStranger, refuseSpentSender } from './api/strangers.ts'
 import { mountTrpc } from './api/trpc/door.ts'
-import { mountHealth, refusePipelined } from './health-server.ts'
+import { connectionsOf, mountHealth } from './health-server.ts'
 import { mountMetrics } from './observe/http-metrics.ts'
 import type { ControlPlane } from './plane.ts'
 
@@ -34,30 +32,23 @@ const PAGE = new URL('../dist/dashboard/', import.meta.url)
  * server.
  */
 export async function createServer(plane: ControlPlane): Promise<FastifyInstance> {
-  const broken = createBrokenRequests((error) => {
-    const id = plane.ids.requestId()
-    return { id, body: JSON.stringify(toRestError(error, 'v1', id).body) }
-  }, plane.clock)
+  const connections = connectionsOf(plane)
   const server = fastify({
     bodyLimit: BODY_LIMIT,
     genReqId: () => plane.ids.requestId(),
     requestIdHeader: false,
     trustProxy: [...plane.config.trustedProxies],
-    keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: CONNECTION_LIMITS,
     routerOptions: { maxParamLength: MAX_PATH_PART },
     exposeHeadRoutes: false,
-    forceCloseConnections: 'idle',
-    clientErrorHandler: broken.refuse,
+    ...connections.options,
     // The path cannot be decoded, so no hook runs for this request.
     frameworkErrors: (error, request, reply) => {
       markAnswer(request, reply)
       return sendError(plane, { error, request, reply })
     },
   })
-  server.addHook('preClose', async () => broken.close())
-  watchOpenRequests(server.server, refusePipelined(plane))
+  connections.attach(server)
   plane.traces?.watch(server)
   acceptJsonOnly(server, UNSUBSCRIBE_PATH)
   const faultOfHead = createHeadCheck()

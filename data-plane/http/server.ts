@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
-import { createBrokenRequests } from '#shared/broken-requests.ts'
 import { SECOND } from '#shared/clock.ts'
+import { createConnections } from '#shared/connections.ts'
 import type { AppError } from '#shared/errors.ts'
-import { CONNECTION_LIMITS, createHeadCheck, KEEP_ALIVE_MS } from '#shared/http-head.ts'
+import { createHeadCheck } from '#shared/http-head.ts'
 import { networkOf } from '#shared/network-address.ts'
-import { watchOpenRequests } from '#shared/open-requests.ts'
 import { answerFirst } from './answer.ts'
 import { chargeRefusal } from './charge-refusal.ts'
 import { limitConnections } from './connection-limits.ts'
@@ -22,7 +21,7 @@ import { CONTROL_METHODS } from './row.ts'
 import { createRowIndex, methodsOf } from './row-index.ts'
 import type { Exchange } from './send-error.ts'
 import { fromFramework, sendError } from './send-error.ts'
-import { refusalBody, refusePipelined } from './socket-errors.ts'
+import { connectionRefusals } from './socket-errors.ts'
 import type { Surface } from './surface.ts'
 
 const MAX_PATH_PARAMETER_CHARS = 400
@@ -43,7 +42,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   // HEAD needs no preflight.
   const preflight = methodsOf([...surface.rows, { methods: CONTROL_METHODS }]).filter((method) => method !== 'HEAD')
   const faultOfHead = createHeadCheck()
-  const broken = createBrokenRequests(refusalBody(surface.ids), surface.clock)
+  const connections = createConnections(connectionRefusals(surface.ids), surface.clock)
   const app = fastify({
     logger: false,
     genReqId: () => surface.ids.requestId(),
@@ -53,21 +52,17 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARS },
     requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    forceCloseConnections: 'idle',
     frameworkErrors: (thrown, request, reply) => refuse({ request, reply }, fromFramework(thrown)),
-    clientErrorHandler: broken.refuse,
+    ...connections.options,
     rewriteUrl: ({ method, url = '/' }) => (method === 'GET' ? withoutFloor(passedOn, url) : url),
-    http: CONNECTION_LIMITS,
   })
   function refuse(exchange: Exchange, error: AppError, status?: number): void {
     const { request } = exchange
     const appError = chargeRefusal(surface, request, error)
     sendError(exchange, familyOf(index, request), appError, appError === error ? status : undefined)
   }
-  app.addHook('preClose', async () => broken.close())
+  connections.attach(app)
   limitConnections(app.server, surface.maxConnectionsPerAddress)
-  watchOpenRequests(app.server, refusePipelined(surface.ids))
   app.addHook('onRequest', (request, reply, done) => {
     surface.untrustedProxies.see(request)
     const fault = faultOfHead(request.raw)

@@ -3,12 +3,17 @@ import type { Socket } from 'node:net'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import type { RefusalBody } from '#shared/broken-requests.ts'
 import { writeRefusal } from '#shared/broken-requests.ts'
+import type { ConnectionRefusals } from '#shared/connections.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { overloaded } from './admission.ts'
 
-/** Writes the body of a refusal that has no response object, in our envelope. */
-export function refusalBody(ids: Ids): (error: AppError) => RefusalBody {
+/** The refusals of requests that reach no route, in our envelope. */
+export function connectionRefusals(ids: Ids): ConnectionRefusals {
+  return { writeBody: refusalBody(ids), pipelined: refusePipelined(ids) }
+}
+
+function refusalBody(ids: Ids): (error: AppError) => RefusalBody {
   return (error) => {
     const id = ids.requestId()
     return { id, body: openAiEnvelope(error, id).body }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { keepIdleLonger } from '#shared/idle-connections.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
@@ -103,6 +104,7 @@ export async function createSampleProvider(options: SampleProviderOptions): Prom
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void serve(provider, request, response)
   })
+  keepIdleLonger(server)
   server.listen(options.port, options.host, 4_096)
   await once(server, 'listening')
   const address = server.address()

@@ -144,6 +144,12 @@ const STALLS: readonly Mutant[] = [
   mutant('unused_connection_is_answered', tests('unit/broken-requests'), 'shared/broken-requests.ts', {
     'code === LATE_HEAD && socket.bytesRead === 0': 'code === LATE_HEAD && socket.bytesRead === -1',
   }),
+  mutant('idle_connection_closes_as_announced', tests('unit/idle-connections'), 'shared/idle-connections.ts', {
+    'overdue.get(socket) === socket.bytesRead': 'overdue.get(socket) !== -1',
+  }),
+  mutant('idle_connection_never_closes', tests('unit/idle-connections'), 'shared/idle-connections.ts', {
+    'overdue.get(socket) === socket.bytesRead': 'overdue.get(socket) === -1',
+  }),
   mutant('stall_ends_calls', tests('unit/ticker'), 'data-plane/pipeline/ticker.ts#createTicker', {
     'if (isLate) return': 'if (isLate && watchers.length === 0) return',
   }),

@@ -1,6 +1,6 @@
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Cancel, Time } from '#shared/clock.ts'
-import { SECOND } from '#shared/clock.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import {
   ClaimAnswerSchema,
@@ -19,8 +19,12 @@ const TERMS_EVERY_MS = 2 * SECOND
  * Interval until the first terms are known: the planes start side by side, and until then a 402 offers no way to pay.
  */
 const FIRST_TERMS_EVERY_MS = SECOND / 4
-/** Older terms are dropped: it is unknown whether payments are still taken. */
-const TERMS_GOOD_MS = 15 * SECOND
+/**
+ * Older terms are dropped: it is unknown whether payments are still taken. The desk decides again on each claim, so
+ * terms may outlive a pause of either process, or of the whole machine.
+ */
+const TERMS_GOOD_MS = MINUTE
+/** Wait for the terms, and for the answer to a claim. */
 const CLAIM_MS = 8 * SECOND
 const WALLET_MS = 5 * SECOND
 /** Milliseconds that a request may take beyond the desk's own wait for the chain. */
@@ -60,7 +64,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
 
   async function refresh(): Promise<void> {
     try {
-      const terms = PaymentTermsSchema.parse(await ask('terms', undefined, TERMS_EVERY_MS))
+      const terms = PaymentTermsSchema.parse(await ask('terms', undefined, CLAIM_MS))
       knownTerms = { terms, at: clock.monotonic() }
     } catch (error) {
       log.debug({ cause: describeCause(error) }, 'the desk for payments does not answer')

@@ -10,12 +10,25 @@ const X402_RAIL = 'data-plane/rails/x402/x402-rail.ts'
 const CREDENTIAL = 'data-plane/rails/mpp/credential.ts'
 const FINISH_PAYMENTS = 'control-plane/services/payments/finish-payments.ts'
 const OWN_FACILITATOR = 'control-plane/ports/facilitator/own-facilitator.ts'
+const PAYMENT_TERMS = 'control-plane/services/payments/payment-terms.ts'
 const CHAIN_PAYMENTS = 'control-plane/db/chain-payments.ts'
 
 const PAYMENT_CLAIMS_TEST = tests('services/payment-claims')
 
 /** Mistakes in the code of payments by wallet. */
 const FREQUENT: readonly Mutant[] = [
+  mutant(
+    'old_terms_refuse_the_first_payment',
+    tests('services/other-facilitator'),
+    `${PAYMENT_TERMS}#readPaymentTerms`,
+    {
+      'if (isOver(memory.standing, now) && now - memory.silentAt > FRESH_MS) await memory.asking':
+        'if (memory.standing === undefined) await memory.asking',
+    },
+  ),
+  mutant('a_pause_closes_payments', tests('unit/payment-desk'), 'data-plane/store/payment-desk.ts', {
+    'const TERMS_GOOD_MS = MINUTE': 'const TERMS_GOOD_MS = MINUTE / 4',
+  }),
   mutant('payment_serves_again', quick(5, { wallets: 0.3 }), `${CLAIM_PAYMENT}#claimPayment`, {
     'return isSame(before, ask) ? claimed(before) : used(before)': 'return claimed(before)',
   }),

@@ -99,6 +99,15 @@ const NONSENSE: readonly (readonly [string, Lie])[] = [
   ['a success of no hash', { body: '{"success":true,"transaction":"0xdone","network":"eip155:8453"}' }],
 ]
 
+describe('the terms', () => {
+  it('are asked for anew when nobody has asked for longer than an answer counts', async () => {
+    const fresh = world.process()
+    expect(await readPaymentTerms(fresh)).toMatchObject({ isOpen: true })
+    const later = { ...fresh, clock: { ...fresh.clock, monotonic: () => fresh.clock.monotonic() + 600_000 } }
+    expect(await readPaymentTerms(later)).toMatchObject({ isOpen: true })
+  })
+})
+
 describe('a facilitator with nonsensical answers', () => {
   it.each(NONSENSE)(
     'leaves a charge pending after %s, and the charge is taken once when the facilitator is honest',
@@ -126,9 +135,8 @@ describe('a facilitator with nonsensical answers', () => {
     const payer = await chain.newWallet({ usdc: RICH })
     const signed = await world.sign(payer, 'exact', PRICE)
     facilitator.lie('/verify', 'silence')
-    const begun = performance.now()
-    expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
-    expect(performance.now() - begun).toBeLessThan(7_500)
+    const hasty = world.process({}, { verifyMs: 50 })
+    expect(await world.claim(signed, {}, hasty)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
   })
 
   it('closes payments when it supports nothing, or another chain', async () => {

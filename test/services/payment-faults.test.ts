@@ -87,9 +87,8 @@ describe('an unreachable chain', () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, 'exact', PRICE)
     relay.fault('eth_call', { kind: 'hang' })
-    const begun = performance.now()
-    expect(await world.claim(signed)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
-    expect(performance.now() - begun).toBeLessThan(7_500)
+    const hasty = world.process({}, { verifyMs: 50 })
+    expect(await world.claim(signed, {}, hasty)).toMatchObject({ state: 'closed', reason: 'chain_unreachable' })
   })
 
   it('closes payments when it has another id, and writes nothing off', async () => {

@@ -32,6 +32,8 @@ export type PaymentTimes = {
   readonly restingMs: number
   /** Milliseconds between two searches for transfers of payments that were written off. */
   readonly watchEveryMs: number
+  /** Milliseconds that a claim waits for the facilitator's verdict. The data plane gives up after eight seconds. */
+  readonly verifyMs: number
 }
 
 export const PAYMENT_TIMES: PaymentTimes = {
@@ -39,6 +41,7 @@ export const PAYMENT_TIMES: PaymentTimes = {
   againAfterMs: 5_000,
   restingMs: 2_000,
   watchEveryMs: 10_000,
+  verifyMs: 5_000,
 }
 
 /** All parts of payments by wallets; see plane.ts. */
@@ -70,6 +73,8 @@ export type FacilitatorStanding = {
 export type PaymentMemory = {
   standing: FacilitatorStanding | undefined
   asking: Promise<void> | undefined
+  /** The instant of the last question without an answer, in monotonic milliseconds. */
+  silentAt: number
   /** Transfers in progress in this process, by request id. */
   readonly underWay: Map<string, Promise<void>>
   /** The instant of the last search for written-off payments, in monotonic milliseconds. */
@@ -77,5 +82,6 @@ export type PaymentMemory = {
 }
 
 export function newPaymentMemory(): PaymentMemory {
-  return { standing: undefined, asking: undefined, underWay: new Map(), watchedAt: Number.NEGATIVE_INFINITY }
+  const never = Number.NEGATIVE_INFINITY
+  return { standing: undefined, asking: undefined, silentAt: never, underWay: new Map(), watchedAt: never }
 }

@@ -4,7 +4,6 @@ import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
 import type { PayerPurse } from '#control-plane/ports/chain/chain.ts'
 import { isIncomplete } from '#control-plane/services/gate/may-leave.ts'
 import { newUser, unrivalled } from '#control-plane/services/users/new-user.ts'
-import { SECOND } from '#shared/clock.ts'
 import type { ClaimAnswer, ClaimAskSchema } from '#shared/contract/chain-payments.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
@@ -20,8 +19,6 @@ import { readSignedPayment } from './signed-payment.ts'
 const RETRY_SECONDS = 5
 /** The reason why claims wait after a restore of the ledger, until the nodes have registered theirs again. */
 const RESTORED = 'ledger_restored'
-/** The data plane gives up soon after this time. A later claim would serve no call. */
-const VERIFY_MS = 5 * SECOND
 /** Most attempts of the claim's transaction. A concurrent claim can make it repeat once. */
 const MAX_TRIES = 2
 
@@ -211,7 +208,7 @@ async function verify(
     BigInt(requirements.amount) === amountMicro
   if (!isOurs) return { state: 'refused', reason: 'invalid_payment_requirements' }
   try {
-    const verdict = await Promise.race([payments.facilitator.verify(signed), late(clock)])
+    const verdict = await Promise.race([payments.facilitator.verify(signed), late(clock, payments.times.verifyMs)])
     if (!verdict.isValid) return { state: 'refused', reason: verdict.reason }
     return verdict.payer.toLowerCase() === payer ? undefined : { state: 'refused', reason: 'invalid_payload' }
   } catch (error) {
@@ -220,8 +217,8 @@ async function verify(
   }
 }
 
-async function late(clock: PaymentCtx['clock']): Promise<never> {
-  await clock.sleep(VERIFY_MS)
+async function late(clock: PaymentCtx['clock'], limitMs: number): Promise<never> {
+  await clock.sleep(limitMs)
   throw new Error('the facilitator took too long')
 }
 

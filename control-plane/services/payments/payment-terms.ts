@@ -7,7 +7,9 @@ import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 
-/** Milliseconds for which the facilitator's answer counts, and after which its silence closes payments. */
+/**
+ * Milliseconds for which the facilitator's answer, or its silence, counts; and after which its silence closes payments.
+ */
 const FRESH_MS = 5 * SECOND
 const DEAD_AFTER_MS = MINUTE
 
@@ -23,22 +25,29 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
       .then((standing) => {
         memory.standing = standing
       })
-      .catch((error: unknown) => log.warn({ err: error }, 'payments by wallet: the chain or the facilitator is silent'))
+      .catch((error: unknown) => {
+        memory.silentAt = clock.monotonic()
+        log.warn({ err: error }, 'payments by wallet: the chain or the facilitator is silent')
+      })
       .finally(() => {
         memory.asking = undefined
       })
-    // The earlier answer is used until then.
-    if (memory.standing === undefined) await memory.asking
+    // The earlier answer is used until then. It says nothing when nobody has asked since it ended.
+    if (isOver(memory.standing, now) && now - memory.silentAt > FRESH_MS) await memory.asking
   }
   const { standing } = memory
-  const closedFor = whyClosed(standing, now)
+  const closedFor = whyClosed(standing, clock.monotonic())
   const facilitator = standing?.facilitator ?? null
   return { isOpen: closedFor === null, closedFor, network, asset, assetName, assetVersion, payTo, facilitator }
 }
 
 function whyClosed(facilitatorStanding: FacilitatorStanding | undefined, now: number): string | null {
-  if (facilitatorStanding === undefined || now - facilitatorStanding.at > DEAD_AFTER_MS) return 'chain_unreachable'
+  if (facilitatorStanding === undefined || isOver(facilitatorStanding, now)) return 'chain_unreachable'
   return facilitatorStanding.schemes.has('exact') ? null : 'no_gas_or_kinds'
+}
+
+function isOver(facilitatorStanding: FacilitatorStanding | undefined, now: number): boolean {
+  return facilitatorStanding === undefined || now - facilitatorStanding.at > DEAD_AFTER_MS
 }
 
 type SettlerCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'> & { readonly db: Database }

@@ -23,7 +23,7 @@ const CONFIRMATIONS = 5
 /** The largest open amounts of one payer and of all payers, in micro-USD. They are small, so that runs reach them. */
 export const PAYER_EXPOSURE = 40_000n
 export const EXPOSURE = 90_000n
-const TIMES = { confirmationMs: 2_000, againAfterMs: 1_500, restingMs: 800, watchEveryMs: 3_000 }
+const TIMES = { confirmationMs: 2_000, againAfterMs: 1_500, restingMs: 800, watchEveryMs: 3_000, verifyMs: 5_000 }
 const GAS_MONEY = 10n ** 18n
 const LOOK_MS = 250
 const SIGNATURE = { r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}`, yParity: 0 } as const

@@ -132,7 +132,8 @@ export async function startRelayedPayments(confirmations: number): Promise<Relay
 }
 
 /** Short waits, because a local chain answers at once. */
-const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100 }
+/** A busy machine takes longer than production to verify a payment, and no test waits for the end of that time. */
+const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100, verifyMs: 60_000 }
 const DIGEST = 'ab'.repeat(32)
 const SERVE_MS = 60_000
 

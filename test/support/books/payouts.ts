@@ -38,7 +38,7 @@ import { eventText } from './usage-events.ts'
 
 const SECRET = 'for tests only, 32 characters long'
 const ENDED_MS = 30_000
-const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100 }
+const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100, verifyMs: 60_000 }
 const ONE_ETH = 10n ** 18n
 
 /** A seller with a wallet on the chain. */

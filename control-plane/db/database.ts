@@ -11,15 +11,22 @@ export type Trx = Transaction<Tables>
 
 /** Oid of int8, which a JavaScript number cannot hold. */
 const INT8 = 20
-const STATEMENT_TIMEOUT_MS = 5_000
-const LOCK_TIMEOUT_MS = 2_000
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
-const CONNECT_TIMEOUT_MS = 5_000
+/** Limits of a connection in milliseconds. */
+export type DatabaseLimits = {
+  readonly statementMs: number
+  readonly lockMs: number
+  readonly idleInTransactionMs: number
+  /** Wait for a connection, new or of the pool. */
+  readonly connectMs: number
+}
+const LIMITS: DatabaseLimits = { statementMs: 5_000, lockMs: 2_000, idleInTransactionMs: 10_000, connectMs: 5_000 }
 /** Longer than the pauses of most workers. A new connection for each turn would cost more than the turn. */
 const IDLE_CONNECTION_TIMEOUT_MS = 60_000
 
 type Options = {
   readonly max: number
+  /** Changes to the limits of production. */
+  readonly limits?: Partial<DatabaseLimits>
   /** Receives the error of an idle connection that broke. The pool replaces the connection. */
   readonly onIdleError?: (error: Error) => void
   /** Receives a function that reads the state of the pool. */
@@ -31,14 +38,15 @@ export type PoolFigures = { readonly total: number; readonly idle: number; reado
 
 /** Opens a pool. It connects on first use, and `destroy()` closes it. */
 export function createDatabase(url: string, options: Options): Database {
+  const limits = { ...LIMITS, ...options.limits }
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: limits.connectMs,
     idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    statement_timeout: limits.statementMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
     types: { getTypeParser: readColumn },
   })
   // Without a listener a broken idle connection would end the process.

@@ -12,8 +12,10 @@ import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, heading, openPerson, signOut, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
+import { until } from '#test/support/run/until.ts'
 
 const MODEL = 'gpt-5-nano'
+const HEAD_MS = 20_000
 let network: Network
 let browser: Browser
 let site: string
@@ -173,8 +175,7 @@ it('shows an incident that an operator declares, updates and ends, on the page o
 })
 
 it('shows the head of a model before its script and without one, and the script draws the same in the same place', async () => {
-  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
-  const page = await context.newPage()
+  const { context, page } = await open()
   let run = () => {}
   const mayRun = new Promise<void>((resolve) => {
     run = resolve
@@ -191,7 +192,11 @@ it('shows the head of a model before its script and without one, and the script 
         const { x, y, width, height } = part.getBoundingClientRect()
         return { html: part.outerHTML, x, y, width, height }
       })`)
-  await page.goto(`${site}/model/${MODEL}`, { waitUntil: 'commit' })
+  // On a busy machine, the market may not read the head in the time that a document waits for it.
+  await until('the document has its head', HEAD_MS, async () => {
+    const document = await page.goto(`${site}/model/${MODEL}`, { waitUntil: 'commit' })
+    return (await document?.text())?.includes('class="stats"') === true
+  })
   await page.locator('main .stats').waitFor()
   await page.waitForFunction('document.styleSheets.length > 0')
   const before = await drawn()

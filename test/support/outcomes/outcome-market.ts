@@ -166,7 +166,10 @@ async function startPlane(
 
 type Doors = ReturnType<typeof doorsOf>
 
-function doorsOf({ sandbox }: Network) {
+/** Characters of the market's output that the error of a broken request shows. */
+const SHOWN_OUTPUT = 4_000
+
+function doorsOf({ sandbox, output }: Network) {
   let count = 0
   async function post(path: string, key: string, body: object): Promise<unknown> {
     count += 1
@@ -178,6 +181,8 @@ function doorsOf({ sandbox }: Network) {
         'idempotency-key': `ends-${count}`,
       },
       body: JSON.stringify(body),
+    }).catch((cause: unknown) => {
+      throw new Error(`${path} broke off. The market's last lines:\n${output().slice(-SHOWN_OUTPUT)}`, { cause })
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)

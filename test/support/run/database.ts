@@ -9,6 +9,8 @@ import { untilDayLasts } from './until-day-lasts.ts'
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 /** Number of the advisory lock under which one test file makes the template while the others wait. */
 const TEMPLATE_LOCK = 7_305_099
+/** Limits for a busy machine. Waits for locks keep those of production, because tests wait for their end. */
+const PATIENT = { connectMs: 60_000, statementMs: 60_000, idleInTransactionMs: 60_000 }
 let made = 0
 
 export type TestDatabase = {
@@ -27,7 +29,7 @@ export async function createTestDatabase(server?: string, max = 10): Promise<Tes
   await untilDayLasts()
   // The import is here, because a bench runs outside a test run and cannot load the module.
   const serverUrl = server ?? (await import('vitest')).inject('postgresUrl')
-  const admin = createDatabase(serverUrl, { max: 1 })
+  const admin = createDatabase(serverUrl, { max: 1, limits: PATIENT })
   try {
     const name = `test_${process.pid}_${Date.now().toString(36)}_${made++}`
     await admin.connection().execute(async (connection) => {
@@ -40,7 +42,7 @@ export async function createTestDatabase(server?: string, max = 10): Promise<Tes
       await sql`select pg_advisory_unlock(${sql.lit(TEMPLATE_LOCK)})`.execute(connection)
     })
     const url = withDatabase(serverUrl, name)
-    const db = createDatabase(url, { max })
+    const db = createDatabase(url, { max, limits: PATIENT })
     return { db, url, backUp: () => backUp(serverUrl, name), drop: () => drop(db, serverUrl, name) }
   } finally {
     await admin.destroy()
@@ -58,7 +60,7 @@ async function makeTemplate(admin: Database, serverUrl: string): Promise<string>
   const draft = `${template}_draft`
   await sql`drop database if exists ${sql.id(draft)} with (force)`.execute(admin)
   await sql`create database ${sql.id(draft)}`.execute(admin)
-  const db = createDatabase(withDatabase(serverUrl, draft), { max: 1 })
+  const db = createDatabase(withDatabase(serverUrl, draft), { max: 1, limits: PATIENT })
   try {
     await migrate(db, MIGRATIONS)
   } finally {
@@ -71,7 +73,7 @@ async function makeTemplate(admin: Database, serverUrl: string): Promise<string>
 async function backUp(serverUrl: string, name: string): Promise<() => Promise<void>> {
   const copy = `${name}_copy_${made++}`
   const alone = async (from: string, to: string, isReplaced: boolean) => {
-    const admin = createDatabase(serverUrl, { max: 1 })
+    const admin = createDatabase(serverUrl, { max: 1, limits: PATIENT })
     try {
       await sql`alter database ${sql.id(name)} allow_connections false`.execute(admin)
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`.execute(admin)
@@ -88,7 +90,7 @@ async function backUp(serverUrl: string, name: string): Promise<() => Promise<vo
 
 async function drop(db: Database, serverUrl: string, name: string): Promise<void> {
   await db.destroy()
-  const admin = createDatabase(serverUrl, { max: 1 })
+  const admin = createDatabase(serverUrl, { max: 1, limits: PATIENT })
   // A checkpoint of a busy disk outlasts the usual limit of a statement.
   await sql`set statement_timeout = 0`.execute(admin)
   await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin)

@@ -1,7 +1,7 @@
 import type { LookupRecord } from './contract/lookup.ts'
 import type { SettlementType } from './contract/rails.ts'
 import { settlementTypeOf } from './contract/rails.ts'
-import type { Explanation, UsageEvent } from './contract/usage-event.ts'
+import type { Attempt, Explanation, UsageEvent } from './contract/usage-event.ts'
 import type { MediaUnits } from './media-units.ts'
 import { mediaUnitsOf } from './media-units.ts'
 import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from './usage.ts'
@@ -88,8 +88,14 @@ export function begunRecordOf({ rid, model, isStreamed, startedAt, settlementTyp
     price_conditions: [],
     ttft_ms: null,
     duration_ms: 0,
+    overhead_ms: null,
     routing: null,
   }
+}
+
+/** The attempts that a buyer may see. */
+export function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
+  return attempts.map(({ provider, status, ms, connectMs = null }) => ({ provider, status, ms, connect_ms: connectMs }))
 }
 
 /** Makes the look-up record of a call from its event. Both planes use it, each at its own stage of the settlement. */
@@ -103,7 +109,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     ...standing,
     buyer_cost_micro: Number(event.chargeMicro),
     list_cost_micro: Number(event.listMicro),
-    attempts: event.attempts.map(({ provider, status, ms }) => ({ provider, status, ms })),
+    attempts: publicAttempts(event.attempts),
     created_at: event.startedAt,
     streamed: event.isStreamed,
     cancelled: event.outcome === 'cancelled',
@@ -118,6 +124,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     price_conditions: [...(event.priceConditions ?? [])],
     ttft_ms: event.ttftMs,
     duration_ms: Math.max(0, event.endedAt - event.startedAt),
+    overhead_ms: Math.round(event.overheadMs),
     routing: routingOf(event.explanation),
   }
 }

@@ -193,6 +193,7 @@ const LOOKUP_COLUMNS = [
   ...USED_UNITS,
   'ttft_ms',
   'duration_ms',
+  'overhead_ms',
   'started_at',
   'posted_at',
 ] as const

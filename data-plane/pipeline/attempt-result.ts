@@ -13,6 +13,8 @@ export type AttemptResult = {
   readonly isSent: boolean
   /** Monotonic milliseconds. */
   readonly sentAt: number
+  /** Undefined when no connection was made. */
+  readonly connectedAt: number | undefined
   readonly endedAt: number
   readonly firstContentAt: number | undefined
   readonly lastContentAt: number | undefined
@@ -21,13 +23,23 @@ export type AttemptResult = {
 /** The row of an attempt in the call's event and its look-up. */
 export function attemptRow(
   { offer }: AttemptPlan,
-  result: Pick<AttemptResult, 'status' | 'sentAt' | 'endedAt' | 'failure'>,
+  result: Pick<AttemptResult, 'status' | 'sentAt' | 'connectedAt' | 'endedAt' | 'failure'>,
 ): Attempt {
   return {
     offer: offer.id,
     provider: offer.provider,
     status: result.status,
     ms: Math.round(result.endedAt - result.sentAt),
+    ...connectOf(result),
     errorClass: result.failure?.errorClass ?? null,
   }
+}
+
+/** The wait for a new connection, in an attempt's row. A request on an open connection does not wait. */
+export function connectOf({
+  sentAt,
+  connectedAt = sentAt,
+}: Pick<AttemptResult, 'sentAt' | 'connectedAt'>): Pick<Attempt, 'connectMs'> {
+  const connectMs = Math.round(connectedAt - sentAt)
+  return connectMs > 0 ? { connectMs } : {}
 }

@@ -38,6 +38,8 @@ export type UpstreamHead = AnswerHead & { readonly retryAfterMs: number | undefi
 
 /** The events of a request under way. After `onEnd` or `onError` no other is called. */
 export type UpstreamEvents = {
+  /** A connection is ready, and the request is about to be written. */
+  onConnected?(): void
   onHead(head: UpstreamHead): void
   onData(chunk: Buffer): void
   onEnd(): void
@@ -319,6 +321,7 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
     onRequestStart(controller) {
       sending.controller = controller
       if (sending.isOver) controller.abort(new Error('aborted'))
+      else sending.events.onConnected?.()
     },
     onResponseStart(_controller, status, headers) {
       takeHead(sending, status, headers)

@@ -28,7 +28,19 @@ export const LookupRecordSchema = z
     buyer_cost_micro: z.number().int().nonnegative(),
     list_cost_micro: z.number().int().nonnegative(),
     tx_hash: z.string().nullable(),
-    attempts: z.array(z.object({ provider: z.string(), status: z.number().int(), ms: z.number().int() })),
+    attempts: z.array(
+      z.object({
+        provider: z.string(),
+        status: z.number().int(),
+        ms: z.number().int(),
+        connect_ms: z
+          .number()
+          .int()
+          .nullable()
+          .default(null)
+          .describe('The part of `ms` until a new connection was ready; null when an open connection was used.'),
+      }),
+    ),
     created_at: z.number().int(),
     streamed: z.boolean(),
     cancelled: z.boolean(),
@@ -56,6 +68,13 @@ export const LookupRecordSchema = z
     price_conditions: z.array(z.string()),
     ttft_ms: z.number().int().nullable(),
     duration_ms: z.number().int(),
+    overhead_ms: z
+      .number()
+      .int()
+      .nonnegative()
+      .nullable()
+      .default(null)
+      .describe('The part of `duration_ms` outside of providers; null while the call runs.'),
     /** The reasons of the routing: offers in the order of the attempts, each with its highest possible cost. */
     routing: z
       .object({

@@ -26,6 +26,8 @@ const AttemptSchema = z.object({
   provider: Word,
   status: z.number().int(),
   ms: z.number().int().nonnegative(),
+  /** Milliseconds of `ms` until a new connection was ready. Absent for an open one. */
+  connectMs: z.number().int().positive().optional(),
   /** The classifier's name of the failure. Null for the attempt that answered. */
   errorClass: Word.nullable(),
 })

@@ -97,7 +97,14 @@ const Record = z.looseObject({
   ttft_ms: z.number().nullish(),
   duration_ms: z.number().nullish(),
   attempts: z
-    .array(z.looseObject({ provider: z.string().nullish(), status: Text, ms: z.number().nullish() }))
+    .array(
+      z.looseObject({
+        provider: z.string().nullish(),
+        status: Text,
+        ms: z.number().nullish(),
+        connect_ms: z.number().nullish(),
+      }),
+    )
     .nullish(),
 })
 
@@ -124,6 +131,7 @@ export const showRequest: Action = async ({ connection }, given) => {
     { title: 'ATTEMPT AT', value: ({ provider }) => provider },
     { title: 'STATUS', value: ({ status }) => status },
     { title: 'MS', alignsRight: true, value: ({ ms }) => ms },
+    { title: 'CONNECT MS', alignsRight: true, value: ({ connect_ms: ms }) => ms },
   ])
   return { json: record, blocks: [head, attempts] }
 }

@@ -21,7 +21,6 @@ import { standingByPayment } from '#control-plane/services/payments/payment-stan
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { isChainRail, settlementTypeOf } from '#shared/contract/rails.ts'
-import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
@@ -30,15 +29,12 @@ import {
   begunRecordOf,
   lookupRecordOf,
   mediaMembers,
+  publicAttempts,
   RUNNING_JOB,
   routingOf,
   standingOf,
 } from '#shared/lookup-record.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
-
-function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
-  return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
-}
 
 /**
  * Makes the lookup record of a booked call from its settlement row, and its payment if a wallet paid. The data plane
@@ -85,6 +81,7 @@ function lookupOfCall(call: SettledCall, payment: PaymentFacts | undefined): Loo
     price_conditions: [...call.price_conditions],
     ttft_ms: call.ttft_ms,
     duration_ms: call.duration_ms,
+    overhead_ms: Math.round(call.overhead_ms),
     routing: routingOf(call.explanation),
   }
 }

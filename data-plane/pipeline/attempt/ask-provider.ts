@@ -1,4 +1,5 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import { connectOf } from '#data-plane/pipeline/attempt-result.ts'
 import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
@@ -13,6 +14,8 @@ export type ProviderAnswer = {
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
   readonly ms: number
+  /** Milliseconds until a new connection was ready. Absent for an open one. */
+  readonly connectMs?: number | undefined
   readonly text: string
   /** False when it is certain that no byte of the request was sent. */
   readonly isSent: boolean
@@ -61,11 +64,13 @@ export function askProvider(
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let head: UpstreamHead | undefined
+    let connectedAt: number | undefined
     let bytes = 0
     const finish = (failure: UpstreamFailure | undefined, isSent = true) => {
       endWait()
       const ms = Math.round(plane.clock.monotonic() - startedAt)
-      resolve({ status: head?.status ?? 0, ms, text: Buffer.concat(chunks).toString('utf8'), isSent, failure })
+      const times = { ms, ...connectOf({ sentAt: startedAt, connectedAt }) }
+      resolve({ status: head?.status ?? 0, ...times, text: Buffer.concat(chunks).toString('utf8'), isSent, failure })
     }
     const fail = (code: string) => finish(classifyError(Object.assign(new Error(code), { code }), head !== undefined))
     const flow = plane.upstream.send(
@@ -73,6 +78,9 @@ export function askProvider(
       request,
       { firstByteMs: limitMs },
       {
+        onConnected() {
+          connectedAt = plane.clock.monotonic()
+        },
         onHead(upstreamHead) {
           head = upstreamHead
         },

@@ -56,6 +56,9 @@ function send(run: RunningAttempt): void {
     request,
     { firstByteMs: firstByteMsOf(plane.limits, job.turn.call.demand) },
     {
+      onConnected() {
+        run.connectedAt ??= plane.clock.monotonic()
+      },
       onHead(head) {
         takeHead(run, head)
       },
@@ -193,7 +196,8 @@ function record(run: RunningAttempt, now: number): void {
   const { plane, job } = run
   const { turn, plan, decoder, before } = job
   turn.hasProgress = true
-  const soFar = { status: 200, sentAt: run.sentAt, endedAt: now, failure: undefined }
+  const { sentAt, connectedAt } = run
+  const soFar = { status: 200, sentAt, connectedAt, endedAt: now, failure: undefined }
   const attempts = [...before, attemptRow(plan, soFar)]
   plane.money.journal.progress({
     hold: turn.call.hold,
@@ -322,6 +326,7 @@ function finish(run: RunningAttempt, outcome: AttemptEnd): void {
     status: run.head?.status ?? outcome.failure?.status ?? 0,
     isSent: run.isSent,
     sentAt: run.sentAt,
+    connectedAt: run.connectedAt,
     endedAt: now,
     firstContentAt: run.firstContentAt,
     lastContentAt: run.firstContentAt === undefined ? undefined : run.lastContentAt,

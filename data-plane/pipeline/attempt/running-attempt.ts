@@ -18,6 +18,8 @@ export type RunningAttempt = ComingAnswer & {
   readonly job: AttemptJob
   readonly resolve: (result: AttemptResult) => void
   readonly sentAt: number
+  /** The instant at which the first request had a connection. */
+  connectedAt: number | undefined
   readonly watcher: Watcher
   readonly stream: BuyerStream
   /** The present request, the number of requests before it, and the content that they brought. */
@@ -63,6 +65,7 @@ export function openAttempt(plane: CallPlane, job: AttemptJob, { resolve, tick }
     job,
     resolve,
     sentAt,
+    connectedAt: undefined,
     watcher: {
       place: -1,
       tick(now) {

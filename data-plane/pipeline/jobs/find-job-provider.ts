@@ -92,7 +92,8 @@ export async function findProvider(
     const bad = { kind: 'malformed', status: answer.status, text: 'no job' } as const
     const failure =
       answer.failure ?? (provider === undefined ? classifyBadAnswer(bad, speakerOf(calls, offer, request)) : undefined)
-    const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }
+    const { status, ms, connectMs } = answer
+    const row = { offer: offer.id, provider: offer.provider, status, ms, ...(connectMs !== undefined && { connectMs }) }
     attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
     if (provider !== undefined) {
       calls.routing.health.succeeded(offer, hold.rid)

@@ -148,7 +148,10 @@ function Phases({ entry }: { readonly entry: Entry }) {
           )
         })}
       </ol>
-      <p className="muted">Queue and connect times are not measured. They are part of the wait for the provider.</p>
+      <p className="muted">
+        Market: checks, routing and payment. Connect: the wait for a new connection to the provider. Most calls use an
+        open one.
+      </p>
     </section>
   )
 }

@@ -15,7 +15,7 @@ import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
 import { checkMoney } from './check-ledger/check.ts'
 import type { ControlConfig } from './config.ts'
-import type { PoolFigures } from './db/database.ts'
+import type { DatabaseLimits, PoolFigures } from './db/database.ts'
 import { createDatabase } from './db/database.ts'
 import { readDatabaseClock } from './db/outboxes.ts'
 import { mountFigures } from './observe/figures.ts'
@@ -117,6 +117,8 @@ export type ControlOverrides = Partial<
   readonly settings?: Partial<Settings>
   /** The tracer; left out turns tracing off. */
   readonly tracer?: Tracer | undefined
+  /** Changes to the limits of connections to Postgres. */
+  readonly databaseLimits?: Partial<DatabaseLimits>
 }
 
 /** Builds the control plane. Postgres and Redis need not be up yet. */
@@ -188,10 +190,11 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
   const log = overrides.log ?? createLogger('control-plane', config.logLevel)
   const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
   let pool = (): PoolFigures => ({ total: 0, idle: 0, waiting: 0 })
+  const { databaseLimits: limits = {} } = overrides
   const watch = (read: () => PoolFigures) => {
     pool = read
   }
-  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError, watch })
+  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, limits, onIdleError, watch })
   const money = connect(config.redisUrl.reveal(), log)
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const outbound = { allowsLoopback: config.allowsLoopbackUpstreams }

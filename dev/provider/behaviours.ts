@@ -166,7 +166,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   redirect: { description: 'Answers 302 to a loopback address.', answer: replies.answerRedirect },
   hang: { description: 'Accepts the call and never answers.', answer: replies.answerNever },
   'refuse-headers': {
-    description: 'Answers well under headers that must not be passed on.',
+    description: 'Answers correctly, with headers that must not be passed on.',
     answer: replies.answerHostileHeaders,
   },
   'crlf-injection': {

@@ -73,6 +73,8 @@ export type SampleProviderOptions = {
   readonly hasModel?: (name: string) => boolean
   /** True where runs of provider-h are submitted without waiting for their end. */
   readonly isQueue?: boolean
+  /** Awaited before a request for a model is answered. The request is in the log by then. */
+  readonly untilMayAnswer?: (model: string) => Promise<void> | undefined
 }
 
 export type SampleProvider = {
@@ -142,6 +144,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const predict = method === 'POST' ? readPredictCall(path) : undefined
     const modelName = (gemini ?? converse ?? predict)?.model
     const model = modelName ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
+    await provider.options.untilMayAnswer?.(model)
     if (azure !== undefined) {
       const deployed = deployedModel(azure.deployment ?? model)
       return await serveAzure(provider, { path, body, model: deployed, headers: request.headers }, reply)

@@ -189,7 +189,7 @@ describe('a signed challenge', () => {
     expect((await submit({ ...zeroBased, signature: zeroBased.signature.slice(0, -2) + v })).status).toBe(201)
   })
 
-  it('of a contract wallet is checked on the chain, which has three seconds', async () => {
+  it('of a contract wallet is checked on the chain, which has a time limit', async () => {
     const answers = new Map([
       ['good', '{"jsonrpc":"2.0","id":1,"result":"0x01"}'],
       ['bad', '{"jsonrpc":"2.0","id":1,"result":"0x00"}'],
@@ -202,8 +202,8 @@ describe('a signed challenge', () => {
     })
     await new Promise<void>((done) => rpc.listen(0, '127.0.0.1', done))
     const { port } = rpc.address() as AddressInfo
-    const through = async (path: string): Promise<string> => {
-      const contractWallets = createRpcContractWallets(`http://127.0.0.1:${port}/${path}`)
+    const through = async (path: string, timeoutMs = 60_000): Promise<string> => {
+      const contractWallets = createRpcContractWallets(`http://127.0.0.1:${port}/${path}`, timeoutMs)
       const signed = await signedChallenge(market, wallet)
       const forged = { ...signed, signature: `0x${'ab'.repeat(97)}` }
       return proveWallet({ ...market.plane, contractWallets }, forged, TO_SIGN_IN).catch(
@@ -212,9 +212,7 @@ describe('a signed challenge', () => {
     }
     expect(await through('good')).toBe(wallet.address.toLowerCase())
     expect(await through('bad')).toBe('invalid_signature')
-    const before = performance.now()
-    expect(await through('hangs')).toBe('service_unavailable')
-    expect(performance.now() - before).toBeLessThan(3_000)
+    expect(await through('hangs', 100)).toBe('service_unavailable')
     rpc.closeAllConnections()
     rpc.close()
   })

@@ -375,17 +375,22 @@ describe('the official client', () => {
     await redis.multi().hdel(key, 'end').hset(key, 'lost', event).exec()
     const again = Job.parse((await send('GET', `${path}/${id}`)).body)
     expect([again.status, again.usage, again.artifacts?.length]).toEqual(['succeeded', made?.usage, 1])
-    await redis.del(key, moneyKeys.jobsRestored)
-    // A worker writes the records again within a second or two.
-    const [refused, list, unknown] = await Promise.all([
-      send('GET', `${path}/${id}`),
-      send('GET', '/v1/videos'),
-      send('DELETE', `${path}/job_01ARZ3NDEKTSV4RRFFQ69G5FAV`),
-    ])
-    const { code } = Refusal.parse(refused.body).error
-    expect([refused.status, code, refused.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '2'])
-    expect([list.status, list.headers.get('retry-after')]).toEqual([503, '2'])
-    expect(unknown.status).toBe(503)
+    // A worker writes the records again within a second or two. On a busy machine it may be first.
+    await until('every request meets the loss', 20_000, async () => {
+      await redis.del(key, moneyKeys.jobsRestored)
+      const answers = await Promise.all([
+        send('GET', `${path}/${id}`),
+        send('GET', '/v1/videos'),
+        send('DELETE', `${path}/job_01ARZ3NDEKTSV4RRFFQ69G5FAV`),
+      ])
+      expect(answers[0]?.status).not.toBe(404)
+      const refusals = answers.filter(({ status }) => status === 503)
+      for (const { body, headers } of refusals) {
+        const { code } = Refusal.parse(body).error
+        expect([code, headers.get('retry-after')]).toEqual(['service_unavailable', '2'])
+      }
+      return refusals.length === answers.length
+    })
     // The official client waits and retries by itself.
     const client = new OpenAI({
       baseURL: `${network.sandbox.api_base_url}/v1`,

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import type { ScriptFolder } from '#test/support/market/script-folder.ts'
-import { openScriptFolder, RUN_MS } from '#test/support/market/script-folder.ts'
+import { openScriptFolder } from '#test/support/market/script-folder.ts'
 
 const PAGES = ['quickstart.md', 'agents.md'].map((name) => readFileSync(`docs/${name}`, 'utf8'))
 const EXAMPLES = readdirSync('docs/examples').filter((name) => /\.(?:sh|py|ts)$/.test(name))
@@ -42,18 +42,14 @@ describe('the examples of the quick starts', () => {
     expect(missing).toEqual([])
   })
 
-  it.each(Object.entries(PRINTS))(
-    '%s runs',
-    async (name, printed) => {
-      const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
-      const file = resolve('docs/examples', name)
-      const [program, args] = name.endsWith('.sh')
-        ? (['bash', ['-euo', 'pipefail', file]] as const)
-        : ([process.execPath, ['--import', 'tsx', file]] as const)
-      expect(await scripts.run(program, args, { MARKET_URL: url, MARKET_KEY: key })).toMatch(printed)
-    },
-    RUN_MS,
-  )
+  it.each(Object.entries(PRINTS))('%s runs', async (name, printed) => {
+    const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
+    const file = resolve('docs/examples', name)
+    const [program, args] = name.endsWith('.sh')
+      ? (['bash', ['-euo', 'pipefail', file]] as const)
+      : ([process.execPath, ['--import', 'tsx', file]] as const)
+    expect(await scripts.run(program, args, { MARKET_URL: url, MARKET_KEY: key })).toMatch(printed)
+  })
 
   it.skipIf(!runsPython(''))('are valid Python', () => {
     const names = EXAMPLES.filter((name) => name.endsWith('.py'))
@@ -63,15 +59,11 @@ describe('the examples of the quick starts', () => {
   })
 
   for (const [name, { needs, printed }] of Object.entries(PYTHON)) {
-    it.skipIf(!runsPython(`import ${needs}`))(
-      `${name} runs where ${needs} is installed`,
-      async () => {
-        const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
-        const environment = { MARKET_URL: url, MARKET_KEY: key }
-        expect(await scripts.run('python3', [resolve('docs/examples', name)], environment)).toMatch(printed)
-      },
-      RUN_MS,
-    )
+    it.skipIf(!runsPython(`import ${needs}`))(`${name} runs where ${needs} is installed`, async () => {
+      const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
+      const environment = { MARKET_URL: url, MARKET_KEY: key }
+      expect(await scripts.run('python3', [resolve('docs/examples', name)], environment)).toMatch(printed)
+    })
   }
 
   it('give a configuration that opencode and Codex read', () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import type { ScriptFolder } from '#test/support/market/script-folder.ts'
-import { openScriptFolder, RUN_MS } from '#test/support/market/script-folder.ts'
+import { openScriptFolder } from '#test/support/market/script-folder.ts'
 
 const PAGE = readFileSync('docs/snippets.md', 'utf8')
 
@@ -79,15 +79,11 @@ describe('the snippets of docs/snippets.md', () => {
   const snippets = snippetsOf(PAGE)
   const [runnable, files] = [snippets.filter(({ language }) => language !== 'json'), snippets.filter(isFile)]
 
-  it.each(runnable)(
-    '$title',
-    async (snippet) => {
-      const printed = await runSnippet(snippet)
-      expect(PRINTS[snippet.title], `the output of ${snippet.title}`).toBeDefined()
-      expect(printed).toMatch(PRINTS[snippet.title] ?? /./)
-    },
-    RUN_MS,
-  )
+  it.each(runnable)('$title', async (snippet) => {
+    const printed = await runSnippet(snippet)
+    expect(PRINTS[snippet.title], `the output of ${snippet.title}`).toBeDefined()
+    expect(printed).toMatch(PRINTS[snippet.title] ?? /./)
+  })
 
   it.each(files)('$title', async ({ text }) => {
     const { api_base_url: url, buyer_key: key } = scripts.network.sandbox

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { RESERVE_WAIT_MS } from '#data-plane/store/reserve-queue.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { microUsd } from '#shared/money.ts'
 import type { GateWorld, Node } from '#test/support/books/gate.ts'
@@ -10,6 +9,8 @@ import { until } from '#test/support/run/until.ts'
 
 /** With four buckets, the accounts of one batch lie in several scripts. */
 const BUCKETS = 4
+/** Turns of the event loop in which a refusal comes that waits for nothing. A busy machine needs no more of them. */
+const AT_ONCE_TURNS = 100
 let world: GateWorld
 let relay: Relay
 let node: Node
@@ -99,9 +100,14 @@ describe('a stopped server', () => {
         return !node.funds.isOpen()
       })
       const request = reserveRequest(await fresh())
-      const begun = performance.now()
-      expect(await code(node.funds.reserve(request))).toBe('service_unavailable')
-      expect(performance.now() - begun).toBeLessThan(RESERVE_WAIT_MS)
+      let answer: unknown
+      void code(node.funds.reserve(request)).then((refusal) => {
+        answer = refusal
+      })
+      for (let turn = 0; turn < AT_ONCE_TURNS && answer === undefined; turn++) {
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      expect(answer).toBe('service_unavailable')
     } finally {
       world.freezeRedis(false)
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readArgumentText } from '#shared/protocols/middle-form/argument-text.ts'
+import { processorMs } from '#test/support/run/processor-ms.ts'
 
 const PATCH = '*** Begin Patch\n@@ "quoted" \\ \u0001 é 🌍\t\r\n+}{"input":"x"}\n*** End Patch\n'
 
@@ -50,9 +51,10 @@ describe('the text argument of a call', () => {
 
   it('is found in time linear in its length', () => {
     const reader = readArgumentText('input')
-    const began = performance.now()
-    for (let at = 0; at < 20_000; at++) reader.take(' '.repeat(100))
-    expect(reader.end().trim()).toBe('')
-    expect(performance.now() - began).toBeLessThan(2_000)
+    const takenMs = processorMs(() => {
+      for (let at = 0; at < 20_000; at++) reader.take(' '.repeat(100))
+      expect(reader.end().trim()).toBe('')
+    })
+    expect(takenMs).toBeLessThan(2_000)
   })
 })

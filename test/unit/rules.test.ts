@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { applyCount, applyText, MAX_COUNT } from '#shared/rules/apply-rule.ts'
 import { MAX_RULE_CHARS, parseRule, RuleError } from '#shared/rules/parse-rule.ts'
 import { fillPath, matchPath, parsePathPattern } from '#shared/rules/path-pattern.ts'
+import { processorMs } from '#test/support/run/processor-ms.ts'
 
 const count = (text: string, scope = {}) => applyCount(parseRule(text), scope)
 
@@ -138,9 +139,10 @@ describe('a rule', () => {
 
   it('stops on a body that multiplies its places', () => {
     const wide = Array.from({ length: 2_000 }, () => ({ b: Array(2_000).fill(1) }))
-    const startedAt = performance.now()
-    expect(count('count(body.a[*].b[*]) + sum(body.a[*].b[*])', { body: { a: wide } })).toBeUndefined()
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    const takenMs = processorMs(() =>
+      expect(count('count(body.a[*].b[*]) + sum(body.a[*].b[*])', { body: { a: wide } })).toBeUndefined(),
+    )
+    expect(takenMs).toBeLessThan(1_000)
     let deep: unknown = 1
     for (let depth = 0; depth < 100_000; depth++) deep = [deep]
     expect(count('bytes(body)', { body: deep })).toBeUndefined()

@@ -4,6 +4,7 @@ import { chat } from '#data-plane/wires/chat/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
 import { ROUTING_MEMBERS } from '#test/support/bytes/wire-bytes.ts'
+import { processorMs } from '#test/support/run/processor-ms.ts'
 
 const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
 
@@ -73,9 +74,7 @@ describe('a chat request', () => {
   })
 
   it('is refused at a depth of 100,000, at once', () => {
-    const from = performance.now()
-    expect(codeOf('['.repeat(100_000))).toBe('invalid_json')
-    expect(performance.now() - from).toBeLessThan(1_000)
+    expect(processorMs(() => expect(codeOf('['.repeat(100_000))).toBe('invalid_json'))).toBeLessThan(1_000)
   })
 
   it('reads null as an absent limit', () => {

@@ -24,7 +24,7 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
       { flags: '--discount <percent>', text: 'percent off the list price' },
       {
         flags: '--models <list>',
-        text: 'models, separated by commas: MODEL, or MODEL=NAME where the protocol has no list. Leave out for all',
+        text: 'models, separated by commas: MODEL, or MODEL=NAME, with the provider’s name, where the protocol lists no models. Leave out for all',
       },
       { flags: '--cap-daily <dollars>', text: 'daily cap of each offer (UTC)' },
       { flags: '--passes <list>', text: `request options that you allow, separated by commas: ${PASSES.join(', ')}` },

@@ -6,11 +6,11 @@ import type { ContractWallets } from './contract-wallets.ts'
 const RPC_TIMEOUT_MS = 2_500
 
 /** Checks signatures of contract wallets through a chain's JSON-RPC endpoint. */
-export function createRpcContractWallets(rpcUrl: string): ContractWallets {
+export function createRpcContractWallets(rpcUrl: string, timeoutMs = RPC_TIMEOUT_MS): ContractWallets {
   return async ({ wallet, message, signature }) => {
     // A single signal ends all requests of this check, however many there are.
-    const signal = AbortSignal.timeout(RPC_TIMEOUT_MS)
-    const endpoint = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS, fetchOptions: { signal } })({})
+    const signal = AbortSignal.timeout(timeoutMs)
+    const endpoint = http(rpcUrl, { retryCount: 0, timeout: timeoutMs, fetchOptions: { signal } })({})
     let failure: unknown
     const transport = custom(
       {

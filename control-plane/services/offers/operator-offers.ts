@@ -103,7 +103,7 @@ export const delistOffer = defineOperation({
 export const restoreOffer = defineOperation({
   name: 'offer.restore',
   summary: 'Restore a delisted offer',
-  about: 'The offer comes back paused, and its seller decides.',
+  about: 'The offer comes back paused, and its seller decides when to activate it.',
   access: 'operator',
   input: Move,
   limit: 'none',

@@ -302,7 +302,7 @@ export const stopSeller = defineOperation({
 export const startSeller = defineOperation({
   name: 'payouts.start-seller',
   summary: 'Resume the payouts of a seller',
-  about: 'Release the payouts that were held meanwhile one by one.',
+  about: 'Payouts that were held in the meantime stay held: release each of them.',
   access: 'operator',
   input: SellerInput,
   limit: 'none',

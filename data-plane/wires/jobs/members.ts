@@ -22,7 +22,7 @@ export function readSeconds(body: JsonObject, { seconds: names, milliseconds }: 
     if (!isGiven(value)) continue
     const isFine = milliseconds.includes(name)
     const seconds = secondsIn(value, isFine)
-    if (seconds === undefined) throw mustBe(name, isFine ? 'whole seconds in milliseconds' : WHOLE)
+    if (seconds === undefined) throw mustBe(name, isFine ? 'whole seconds, in milliseconds' : WHOLE)
     if (duration !== undefined && duration.seconds !== seconds) throw mustBe(name, `the same as ${duration.name}`)
     duration ??= { name, seconds }
   }

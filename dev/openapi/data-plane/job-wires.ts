@@ -38,11 +38,7 @@ const VideoRequest = z
       .nullish()
       .describe('The first one begins the film, the others are references.'),
     frame_images: z.array(z.unknown()).max(8).nullish().describe('OpenRouter’s first and last frame.'),
-    input_references: z
-      .array(z.unknown())
-      .max(8)
-      .nullish()
-      .describe('OpenRouter’s pictures that a film is to look like.'),
+    input_references: z.array(z.unknown()).max(8).nullish().describe('Reference images, in OpenRouter’s shape.'),
     ...ROUTING,
   })
   .describe(refusedOf(video))
@@ -118,7 +114,7 @@ const OpenAiVideo = z
     prompt: z.null().describe('Prompts are not kept.'),
     remixed_from_video_id: z.null(),
     polling_url: z.string(),
-    unsigned_urls: z.array(z.string()).optional().describe('Addresses of the files of a film that is there.'),
+    unsigned_urls: z.array(z.string()).optional().describe('URLs of the files, once the film is finished.'),
     error: z.object({ code: z.string(), message: z.string() }).optional().describe('Why a film failed.'),
     usage: JobUsage.optional(),
     adapted_params: AdaptedParams,
@@ -218,7 +214,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
     shown: OpenAiVideo,
     cancelled: z
       .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.boolean() })
-      .meta({ id: 'OpenAiVideoDeleted', description: 'The name of a film that was deleted.' }),
+      .meta({ id: 'OpenAiVideoDeleted', description: 'The id of a film, and whether the film is deleted.' }),
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: '2' },
   }),
   {
@@ -243,7 +239,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
           last_id: z.string().nullable(),
           has_more: z.boolean(),
         })
-        .meta({ id: 'OpenAiVideoList', description: 'A page of the films of a key, newest first.' }),
+        .meta({ id: 'OpenAiVideoList', description: 'A page of the films of the account.' }),
     },
     examples: { whole: { limit: 2 } },
   },

@@ -24,6 +24,7 @@ import { chainOf } from '#test/support/chain/chain.ts'
 import { requireDescribed } from '#test/support/facts/description.ts'
 import { holdToOutputs, readOutputs } from '#test/support/facts/outputs.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
+import { PATIENT } from '#test/support/run/database.ts'
 import { until } from '#test/support/run/until.ts'
 
 const SECRET = 'for tests only, 32 characters long'
@@ -114,7 +115,8 @@ export async function startMarket({
   const wide = { perKey: MANY, perWallet: MANY }
   const rateLimits = { read: wide, write: wide, probe: wide, challenge: wide }
   const settings = { rateLimits, ...overrides.settings }
-  const made = createControlPlane(config, { clock, ...overrides, settings })
+  const databaseLimits = { ...PATIENT, ...overrides.databaseLimits }
+  const made = createControlPlane(config, { clock, ...overrides, settings, databaseLimits })
   const faults: string[] = []
   const telemetry = holdToOutputs(made.telemetry, await readOutputs(operations), faults)
   const plane = { ...made, telemetry }

@@ -51,9 +51,11 @@ type Thing =
   | 'buyerKey'
 
 const Made = z.object({ id: z.string() })
+/** Many callers at once wait for one lock here, each for longer on a busy machine. */
+const LOCK_MS = 60_000
 
 export async function createDoorWorld(): Promise<DoorWorld> {
-  const market = await startMarket({ overrides: { moves: FAR_MOVES } })
+  const market = await startMarket({ overrides: { moves: FAR_MOVES, databaseLimits: { lockMs: LOCK_MS } } })
   await putSampleResource(market)
   const [wallet, other] = [newWallet(), newWallet()]
   const session = await signInForSession(market, wallet)

@@ -236,7 +236,7 @@ async function compareViews(stage: Stage, wallet: ChainWallet, { rows, credit, c
   })
   const headers = { authorization: `Bearer ${Key.parse(await signed.json()).key}` }
   const me = Me.parse(await (await fetch(`${url}/v1/buyer/me`, { headers })).json())
-  compareTo('the credit that it is shown and that of the ledger', me.credit_balance_usdc, credit)
+  compareTo('the credit that the wallet sees and the credit in the ledger', me.credit_balance_usdc, credit)
   const shown = await listCalls(url, headers)
   for (const { rid, charge, state } of rows) {
     if (state !== 'confirmed' || charge === null) continue

@@ -80,6 +80,7 @@ async function send(request: Request): Promise<Seen> {
 async function sendOnce({ market, model, row, key }: Request, change: Change | undefined): Promise<Seen> {
   const controller = new AbortController()
   const before = market.received(model)
+  const release = row.leaves === 'before the provider answers' ? market.hold(model) : undefined
   const { path, headers, body } = requestOf(model, row)
   const answer = fetch((row.isHasty === true ? market.hastyUrl : market.url) + path, {
     method: 'POST',
@@ -88,8 +89,10 @@ async function sendOnce({ market, model, row, key }: Request, change: Change | u
     body,
   })
   if (row.leaves === 'before the provider answers') {
-    await until('the provider has been asked', 5_000, () => market.received(model) > before)
-    controller.abort()
+    await until('the provider has been asked', ASKED_MS, () => market.received(model) > before).finally(() => {
+      controller.abort()
+      release?.()
+    })
     await answer.catch(() => undefined)
     return { ...GONE, rid: await newestRid(market, model) }
   }
@@ -124,6 +127,7 @@ async function hearAnswer(response: Response): Promise<Seen> {
   }
 }
 
+const ASKED_MS = 5_000
 const GONE: Seen = {
   rid: '',
   status: 0,

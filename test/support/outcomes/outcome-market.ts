@@ -59,6 +59,8 @@ export type OutcomeMarket = {
   sell(listings: readonly Listing[]): Promise<void>
   /** Number of requests for a model that reached a provider. */
   received(model: string): number
+  /** Lets providers answer no request for a model until the returned function is called. */
+  hold(model: string): () => void
   /** Makes a buyer with a key and credit in US dollars. */
   buyer(creditUsd: number, key?: object): Promise<string>
   post(path: string, key: string, body: object): Promise<unknown>
@@ -74,8 +76,12 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
   const plane = await startPlane(network, 'ends', LIMITS, moved.clock)
   const hasty = await startPlane(network, 'ends-hasty', HASTY_LIMITS)
   const [url, hastyUrl] = [await plane.listen(), await hasty.listen()]
+  const held = new Map<string, Promise<void>>()
+  const untilMayAnswer = (model: string) => held.get(model)
   const providers = await Promise.all(
-    [...SELLING, GONE].map((name, index) => createSampleProvider({ host: `127.0.0.${31 + index}`, port: 0, name })),
+    [...SELLING, GONE].map((name, index) =>
+      createSampleProvider({ host: `127.0.0.${31 + index}`, port: 0, name, untilMayAnswer }),
+    ),
   )
   const gone = providers.pop()
   const database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 4 })
@@ -110,6 +116,14 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
         // Providers with a queue receive requests for a model at its path.
         .filter(({ method, path, body }) => modelOf(body) === model || (method === 'POST' && path === `/v1/${model}`))
         .length,
+    hold(model) {
+      let release = () => {}
+      held.set(model, new Promise((resolve) => (release = resolve)))
+      return () => {
+        held.delete(model)
+        release()
+      }
+    },
     buyer: (creditUsd, key) => makeBuyer(doors, creditUsd, key),
     post: doors.post,
     change: (kind) => changeOf(kind, { url, operator: doors.operator, shiftClock: (ms) => moved.setBy(ms) }),

@@ -43,8 +43,7 @@ const job = (end: string, model: string, more: Partial<WalletRow> = {}): WalletR
   job: { model, buyer: 'asks' },
   ...more,
 })
-/** The provider accepts a job only after seconds. */
-const slow = { acts: ['slow-first-token'], isBlocked: true } as const
+const BLOCKED = { isBlocked: true } as const
 
 /** Every end that a wallet's call can have. Each row runs once with each way to pay. */
 export const WALLET_OUTCOMES: readonly WalletRow[] = [
@@ -73,9 +72,9 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
   job('A long job fails', 'job-failing'),
   job('The buyer cancels a long job', 'job-endless', { job: { model: 'job-endless', buyer: 'cancels' } }),
   job('No provider takes a long job', 'job', { acts: ['server-error'] }),
-  job('The issuer blocks the wallet while a provider accepts a long job that can be cancelled', 'job', slow),
+  job('The issuer blocks the wallet while a provider accepts a long job that can be cancelled', 'job', BLOCKED),
   job('The issuer blocks the wallet while a provider accepts a long job that cannot be cancelled', 'job', {
-    ...slow,
+    ...BLOCKED,
     cannotStop: true,
   }),
 ]
@@ -150,13 +149,12 @@ async function drive(market: OutcomeMarket, chain: TestChain, { model, row, way 
   const paying: OutcomeRow = { ...row, buyer: 'nobody', headers: row.isForged === true ? forged(payment) : payment }
   const before = market.received(model)
   const block = row.isBlocked === true ? await chain.blacklister() : undefined
-  const [seen] = await Promise.all([
-    makeCall(market, model, paying),
-    block &&
-      until('the provider has been asked', BOOKED_MS, () => market.received(model) > before).then(() =>
-        block(wallet.address),
-      ),
-  ])
+  const release = block && market.hold(model)
+  const blockWallet = async () => {
+    await until('the provider has been asked', BOOKED_MS, () => market.received(model) > before)
+    await block?.(wallet.address)
+  }
+  const [seen] = await Promise.all([makeCall(market, model, paying), block && blockWallet().finally(release)])
   const isRefused = row.isForged === true || row.isPoor === true
   const booked = isRefused ? undefined : await bookedOf(market, wallet)
   if (row.job !== undefined && row.isBlocked === true) await requireHidden(market, seen)

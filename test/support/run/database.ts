@@ -10,7 +10,7 @@ const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url)
 /** Number of the advisory lock under which one test file makes the template while the others wait. */
 const TEMPLATE_LOCK = 7_305_099
 /** Limits for a busy machine. Waits for locks keep those of production, because tests wait for their end. */
-const PATIENT = { connectMs: 60_000, statementMs: 60_000, idleInTransactionMs: 60_000 }
+export const PATIENT = { connectMs: 60_000, statementMs: 60_000, idleInTransactionMs: 60_000 }
 let made = 0
 
 export type TestDatabase = {

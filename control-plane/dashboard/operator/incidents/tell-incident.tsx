@@ -103,7 +103,7 @@ export function TellIncident({ incident, onClose }: Props) {
           <Select label="State" choices={STATES} value={draft.state} onChange={set('state')} />
           {incident === undefined ? (
             <Input
-              label="Began, minutes ago"
+              label="Started, in minutes before now"
               hint="Leave blank for now"
               type="number"
               min={0}
@@ -116,7 +116,7 @@ export function TellIncident({ incident, onClose }: Props) {
         <div className="form-row">
           <Input
             label="Models"
-            hint="Separate with commas. Shown on their charts"
+            hint="Separate with commas. The charts of these models show the incident"
             maxLength={MAX_NAMES_CHARS}
             value={draft.models}
             onChange={set('models')}

@@ -140,7 +140,7 @@ export function formatDollars(amount: bigint): string {
 
 /**
  * The amount as a JSON number of US dollars (`usage.cost`): the double nearest to it, which prints back its six
- * decimals. Exact, because an amount is a double and a division is rounded correctly (IEEE 754).
+ * decimals. Exact, because a double holds each amount and a division is rounded correctly (IEEE 754).
  */
 export function microUsdToDollars(amount: MicroUsd): number {
   return Number(amount) / 1_000_000

@@ -1,4 +1,4 @@
-/** The finding of one invariant. `none` means that nothing of the kind exists yet, or that only tests can show it. */
+/** The finding of one invariant. `none` means that this run did not check it; `detail` says why. */
 export type Finding = {
   readonly id: string
   readonly state: 'ok' | 'breach' | 'none'

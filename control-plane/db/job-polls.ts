@@ -68,7 +68,7 @@ export type NextPoll = {
   readonly rid: string
   readonly at: number
   readonly unknownPolls: number
-  /** False for a job that was taken but not polled. It does not count as a poll. */
+  /** False for a job that was taken but not polled, which does not count as a poll. */
   readonly wasAsked: boolean
 }
 
@@ -83,7 +83,7 @@ export async function updatePolls(db: Database, asker: string, next: readonly Ne
     where j.rid = n.rid and j.asker = ${asker} and j.ended_at is null`.execute(db)
 }
 
-/** Moves a job's next poll forward to an instant. Does nothing for a job that a worker polls now. */
+/** Makes a job's next poll due at an instant, if not earlier. Does nothing for a job that a worker polls now. */
 export async function hastenPoll(db: Database, rid: string, at: number): Promise<void> {
   await sql`update job set poll_at = least(poll_at, ${new Date(at)})
     where rid = ${rid} and asker is null and ended_at is null`.execute(db)

@@ -42,7 +42,7 @@ export async function releaseRebuildLock(connection: Database): Promise<void> {
 export type MoneyRecord = {
   /** The newest epoch issued; 0 before the first. */
   readonly epoch: number
-  /** The epoch up to which older captures were taken over. */
+  /** The epoch up to which no captures are left to take over. */
   readonly harvested: number
   /** Rises once a second under a leader. A restored ledger has a lower beat than the gate. */
   readonly beat: number
@@ -145,9 +145,9 @@ export async function noteIdentity(db: Database, { systemId, timeline }: Databas
 }
 
 /**
- * The standing of the ledger to the gate. `behind`: it lacks captures that it had confirmed to the gate, or is another
- * database, and this is not recorded yet. `joining`: this is recorded, and the nodes have not registered their captures
- * again. `held`: they have, and the departures since are not known for certain. `sound`: money may leave.
+ * The standing of the ledger to the gate. `behind`: the ledger lacks captures that the gate knows as confirmed, or is
+ * another database, and no record says so. `joining`: a record says so, and nodes still register their captures again.
+ * `held`: the captures are registered, and the departures since are not known for certain. `sound`: money may leave.
  */
 const STANDINGS = ['behind', 'joining', 'held', 'sound'] as const
 export type LedgerStanding = (typeof STANDINGS)[number]
@@ -174,8 +174,8 @@ export async function readStanding(db: Database | Trx, beatInGate: number | unde
 }
 
 /**
- * Records that the ledger went back to an instant (Unix milliseconds), so that in the next epoch nodes register
- * captures again that were posted after it. Of two such instants the earlier one counts. From this statement on no
+ * Records that the ledger went back to an instant (Unix milliseconds), so that in the next epoch nodes register again
+ * the captures that were posted after it. Of two such instants the earlier one counts. From this statement on no
  * money leaves. Versions of published documents continue far above those of the lost ledger, because a node keeps a
  * document under a version that it knows. The time of the record is that of the statement, because an epoch may have
  * begun since the transaction started.

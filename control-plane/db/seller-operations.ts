@@ -91,7 +91,7 @@ export async function lockOpenOperation(trx: Trx, id: OperationId): Promise<Sell
     .executeTakeFirst()
 }
 
-/** Delists the next offers of a bulk cancel and marks their items. Returns the models of these offers. */
+/** Makes the next offers of a bulk cancel inactive. Returns the number of finished items, and the offers' models. */
 export async function cancelNextOffers(
   trx: Trx,
   id: OperationId,

@@ -107,8 +107,8 @@ export async function sumDay(trx: Trx, { day, isNext }: DayToSum): Promise<void>
 }
 
 /**
- * Compares the sums of one day with its settlements, a different day in each turn, and sums a day that differs again.
- * Returns the day that differed. A day whose settlements are detached cannot be compared.
+ * Compares the sums of one day with its settlements, a different day in each turn, and sums the day again if they
+ * differ. Returns the day that differed. A day whose settlements are detached cannot be compared.
  */
 export async function compareNextDay(trx: Trx): Promise<string | undefined> {
   const rows = await readRows(

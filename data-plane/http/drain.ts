@@ -8,14 +8,14 @@ const LOOK_MS = 50
 const CUT_MS = 5_000
 
 type Parts = {
-  /** Milliseconds that running answers may take, and the pause before them in which load balancers notice. */
+  /** Milliseconds that running answers may take, and the pause before, in which load balancers notice the end. */
   readonly config: { readonly drainMs: number; readonly drainPauseMs: number }
   readonly clock: Pick<Time, 'monotonic' | 'sleep'>
   readonly log: Logger
 }
 
 /**
- * Stops listening and waits for running calls. At the deadline the others are cut in their protocol's way and settled.
+ * Stops listening and waits for running calls. Calls that run past the deadline are cut by their protocol and settled.
  */
 export async function drainCalls(
   { config, clock, log }: Parts,

@@ -20,8 +20,8 @@ type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
 }
 
 /**
- * The conversation with the contents of earlier answers' seals in their place. A seal that the market did not make, or
- * of another maker, is dropped and named; unsealed reasoning goes to any provider.
+ * The conversation with the contents of earlier answers' seals in their place. A seal that the market did not write, or
+ * that only another provider or account can read, is dropped and named; unsealed reasoning goes to any provider.
  */
 export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan): Conversation {
   if (!conversation.turns.some(hasSeal)) return conversation

@@ -8,7 +8,7 @@ import type { AnswerAround } from './inlined-data.ts'
 import { createAnswerGauge } from './inlined-data.ts'
 import { joinedBytes } from './joined.ts'
 
-/** A longer malformed answer is not searched again. */
+/** A longer malformed answer is not searched for a refusal. */
 const MAX_REFUSAL_BYTES = 65_536
 
 /** An answer that is one JSON object, with its own text. */
@@ -25,7 +25,7 @@ export type AnswerFindings = {
   readonly contentBytes: number
 }
 
-/** The parts of a decoder that every whole answer shares, which is written only at its end. */
+/** The parts of a decoder that all whole answers share. A whole answer is written only at its end. */
 export type WholeParts = Pick<
   Decoder,
   'push' | 'end' | 'contentPieces' | 'isDone' | 'failure' | 'stop' | 'keepAlive'

@@ -60,7 +60,7 @@ async function measureDrain(world: PayoutWorld): Promise<Row> {
   return { what: `payout run of ${SELLERS} sellers, one key`, figure: `${took.toFixed(1)} s` }
 }
 
-/** From the block that confirms a deposit until the account has it, with a turn of the worker each half second. */
+/** Measures a turn of the worker that credits a confirmed deposit. A turn begins each half second. */
 async function measureDeposits(world: PayoutWorld): Promise<Row> {
   const buyers = depositing(world)
   const buyer = await buyers.depositor(FIVE)

@@ -101,7 +101,7 @@ describe('the search of support', () => {
       expect(await find(key?.id ?? '')).toEqual([key])
     }
     expect(await find(ada.sellerKey)).toMatchObject([{ kind: 'key', account: ada.seller.account }])
-    // An underscore is a letter here, and an unfinished beginning lists no keys.
+    // An underscore is no wildcard in the search, and a beginning that is too short lists no keys.
     expect(await find('inf_')).toEqual([])
     expect(await find('inf_______')).toEqual([])
   })

@@ -99,7 +99,7 @@ describe("a buyer's own providers", () => {
       expect([answer.attempts, Number(answer.cost) > 0]).toEqual(['2', true])
       expect((await ask(key, { fields: { stream: true } })).seen).toEqual([200, 'marketplace', 'rt-cheap'])
     })
-    // No offer's health has changed, so the next call goes there again.
+    // The failures left no back-off, so the next calls go to the buyer's own provider again.
     for (let call = 0; call < 6; call++) expect((await ask(key)).seen).toEqual([200, 'own_key', 'rt-own'])
   })
 
@@ -147,7 +147,7 @@ describe("a buyer's own providers", () => {
     })
   })
 
-  it('are outside floors, and not under min{N}; lists of the call apply to them too', async () => {
+  it('serve below any floor but not under min{N}, and follow the lists of the call', async () => {
     const key = await buyer(1, [{ model: MODEL }])
     expect((await ask(key, { fields: { min_discount_pct: 99 } })).seen).toEqual([200, 'own_key', 'rt-own'])
     expect((await ask(key, { path: '/min10/v1/chat/completions' })).seen).toEqual([200, 'marketplace', 'rt-cheap'])

@@ -14,7 +14,7 @@ afterAll(() => market?.stop())
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
 type Ask = { fields?: object; headers?: Record<string, string>; path?: string; key?: string }
 
-/** Makes a call and returns its server, or the code of its refusal. */
+/** Makes a call, and returns the provider that served it or the error of its refusal. */
 async function ask({ fields = {}, headers = {}, path = '/v1/chat/completions', key }: Ask = {}) {
   const answer = await market.post(path, key ?? market.network.sandbox.buyer_key, { ...GOOD, ...fields }, headers)
   const Refusal = z.object({ error: z.object({ code: z.string() }).loose() })
@@ -200,7 +200,7 @@ async function explain(body: object, path = '/v1/chat/completions', headers: Rec
   return { status: answer.status, body: JSON.parse(await answer.text()) as unknown }
 }
 
-/** A request of each text wire that any seller can answer, with the place of a floor in its path. */
+/** The path of each text wire, and a request that any seller can answer. */
 const WIRES = {
   chat: { path: '/v1/chat/completions', body: GOOD },
   completions: { path: '/v1/completions', body: { model: MODEL, prompt: 'hi', max_tokens: 20 } },
@@ -320,7 +320,7 @@ describe('explaining', () => {
     expect(await prompts(['hi', 'ho', 'he'])).toEqual({ endpoint: 'chat', hold_micro: one.hold_micro * 3 })
   })
 
-  it('refuses calls that would be refused before routing, and paths that sell nothing', async () => {
+  it('refuses calls that would be refused before routing, and paths that it cannot explain', async () => {
     expect((await explain({ model: 'nope' })).body).toMatchObject({ error: { code: 'unknown_model' } })
     expect((await explain({ messages: 5 })).status).toBe(400)
     for (const path of ['/v1/models', '/v1/audio/transcriptions', '/nope', '/min5/v1/embeddings']) {

@@ -76,7 +76,7 @@ describe('a wallet that pays by the Payment scheme', () => {
     expect(await chain.usdcBalance(wallet.address)).toBe(999_000n)
   })
 
-  it('is asked for both ways to pay on /v1, and for x402 alone under a floor and on the mirror', async () => {
+  it('can pay in both ways on /v1, and by x402 alone under a floor and under /x402', async () => {
     const paths = [
       CHAT,
       '/api/inference/v1/chat/completions',

@@ -85,7 +85,7 @@ type Told = {
 }
 
 type Content = { readonly bytes: Buffer; readonly type: string }
-/** A form has one boundary, so that a call is the same when it is paid. */
+/** The form of each call is built once, so that its boundary is the same when the call is paid. */
 const forms = new Map<Call, Promise<Content>>()
 
 async function contentOf(call: Call): Promise<Content> {
@@ -168,13 +168,13 @@ const TABLE = Object.entries(CALLS).flatMap(([path, calls]) =>
 )
 
 describe('the receipt of a payment', () => {
-  it.each(TABLE)('of %s, %s, by %s is in its head, or at its end', async (path, name, way, call) => {
+  it.each(TABLE)('of %s, %s, by %s is in the head of the answer or at the end', async (path, name, way, call) => {
     const told = await pay(path, call, way)
     expect([path, told.status < 300, told.status < 300 ? '' : told.text]).toEqual([path, true, ''])
     const [inHead, atEnd] = [toldIn(told.head, way), toldIn(told.trailers, way)]
     expect(told.head['cache-control']).toMatch(/^private/)
-    // The transaction is named once. A stream by upto is settled at its end, and a stream that was held until then has
-    // it in its head.
+    // The transaction is named once. A stream by upto is settled at its end: the transaction is in a trailer, or in the
+    // head where the market held the answer until then.
     expect([inHead, atEnd].filter((transaction) => transaction !== undefined)).toHaveLength(1)
     if (name === 'whole' || way !== 'x402-upto') expect(atEnd).toBeUndefined()
     if (call.hasLastEvent === true) expect(told.text).toContain(`"transaction":"${inHead ?? atEnd}"`)

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-/** Books with one payment: 1,000 was taken, the call cost 700. */
+/** Books with one payment: 1,000 micro-USD were taken, and the call cost 700. */
 beforeEach(async () => {
   books = await createTestDatabase()
   buyer = await newAccount(books.db, 'buyer_credit')

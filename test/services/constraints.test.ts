@@ -51,7 +51,7 @@ describe('accounts', () => {
     expect(await refusal(statement)).toBe('account_not_overdrawn')
   })
 
-  it('refuse a balance on an account that has only a sum, and a shortfall in favour of the platform', async () => {
+  it('refuse a stored balance where the entries are summed, and a shortfall in favour of the platform', async () => {
     expect(await refusal(sql`update account set balance = 5, version = 1 where id = 'acc_platform_fee'`)).toBe(
       'account_summed_is_bare',
     )

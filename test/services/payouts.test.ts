@@ -262,7 +262,7 @@ describe('an authorization that the seller submits', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 1_800_000 })
   })
 
-  it('that is used is never given back, however late the use is seen', async () => {
+  it('that is used never gives its money back, however late the use is seen', async () => {
     const seller = await world.seller(1_700_000)
     const answer = await world.request(seller, { selfSubmit: true })
     await world.submit(answer, seller.purse)
@@ -299,7 +299,7 @@ describe('the review before a signature', () => {
   it('signs no payout that the ledger lacks, and stops all payouts', async () => {
     const [seller, other] = [await world.seller(2_000_000), await world.seller(2_000_000)]
     const [{ payoutId }] = [await world.request(seller), await world.request(other)]
-    // A copy of the row with more money, as a fault or a thief in the database would make it.
+    // The row gets more money, as a fault or a thief in the database would give it.
     await sql`update treasury_transfer set state = 'held', reason = 'test' where id = ${payoutId}`.execute(world.db)
     await sql`alter table treasury_transfer disable trigger treasury_transfer_keeps`.execute(world.db)
     await sql`update treasury_transfer set amount = amount + 1, state = 'scheduled' where id = ${payoutId}`.execute(

@@ -26,7 +26,7 @@ const REFUSED = [
 ]
 /** The list of replacements itself, and screens whose texts are not rewritten yet. */
 const EXEMPT = new Set(['docs/writing.md', 'control-plane/dashboard/buyer/limits/page.tsx'])
-/** Ends of the folders whose texts people read, and the files in them. */
+/** The folders whose texts people read, and the names of the files that count in each. */
 const PLACES = [
   { folder: 'docs', files: /^[^/]+\.(?:md|txt)$/ },
   { folder: 'control-plane/cli', files: /\.ts$/ },

@@ -66,7 +66,7 @@ function streamed(usage: object | undefined): { decoder: Decoder; out: string } 
 const meter = (decoder: Decoder) => meterUsage(PLAN, read().demand, decoder.ending())
 
 describe('a picture in a chat', () => {
-  it('has the same pieces in a whole answer', () => {
+  it('comes unchanged in a whole answer, in the pieces in which it arrived', () => {
     const pieces = whole(USAGE).whole?.pieces(RECEIPT) ?? []
     const answer = JSON.parse(Buffer.concat([...pieces]).toString())
     expect(answer.choices[0].message).toEqual({ role: 'assistant', content: WORDS, images })
@@ -106,7 +106,7 @@ describe('a picture in a chat', () => {
     ['streamed', streamed(undefined).decoder],
   ])('is counted by the catalogue where its provider reports no usage, not by its bytes, %s', (_name, decoder) => {
     const { usage, source } = meter(decoder)
-    // Twenty characters and one byte for the picture.
+    // Six tokens for the twenty characters of the text and one byte of the picture.
     expect([usage.imageOutput, usage.output, source]).toEqual([1_290, 6, 'estimated'])
   })
 
@@ -118,9 +118,9 @@ describe('a picture in a chat', () => {
     })
   })
 
-  it('has at most as many tokens as its pictures can have, and none without a picture', () => {
+  it('adds at most as many tokens as the catalogue allows, and an answer without a picture has none', () => {
     const lies = { prompt_tokens: 9, completion_tokens: 8_000, completion_tokens_details: { image_tokens: 7_000 } }
-    // A byte for the picture, its text, and the part of an answer that may count without bytes.
+    // The text, a byte for the picture, and the part of an answer that may count without bytes.
     expect(meter(whole(lies))).toMatchObject({
       usage: { imageOutput: 1_290, output: 20 + 1 + 64 },
       anomalies: ['output_clipped'],

@@ -111,7 +111,7 @@ describe('a whole answer', () => {
     [`{"choices":${'['.repeat(100_000)}`, 'malformed', 502],
     [JSON.stringify(WHOLE).slice(0, -9), 'malformed', 502],
     ['', 'malformed', 502],
-  ] as const)('%.40s is malformed', (text, kind, status) => {
+  ] as const)('of %.40s is a failure', (text, kind, status) => {
     expect(decodeWhole(text).decoder.failure()).toMatchObject({ kind, status })
   })
 

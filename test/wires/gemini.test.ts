@@ -214,7 +214,7 @@ describe('the usage of Gemini', () => {
     })
   })
 
-  it('has sound and pictures apart, without those from a cache', () => {
+  it('has sound and pictures apart, sound with its part from a cache, pictures without theirs', () => {
     const details = (AUDIO: number, IMAGE: number) => [
       { modality: 'TEXT', tokenCount: 1 },
       { modality: 'AUDIO', tokenCount: AUDIO },

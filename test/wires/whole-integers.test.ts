@@ -39,7 +39,7 @@ function sent(kind: Kind, text: string, apiFormat: ProtocolName): string {
   return WIRES[kind].read(buildRaw(text)).encode(plan).body
 }
 
-/** Every run of this many digits in a text. */
+/** Every run of 15 digits or more in a text. */
 const longRuns = (text: string) => text.match(/-?\d{15,}/g) ?? []
 
 const CASES = KINDS.flatMap((kind) => SPOKEN.map((apiFormat) => [kind, apiFormat] as const))
@@ -55,7 +55,7 @@ describe('an integer past 2^53', () => {
     }
   })
 
-  it('changes no request without one, and no text that looks like one', () => {
+  it('leaves a request without one unchanged, and a text that looks like its mark', () => {
     for (const [kind, apiFormat] of CASES) {
       const plain = sent(kind, ASKS[kind]('7'), apiFormat)
       const looks = ASKS[kind]('7').replace('prime?', 'prime? \\"int-0-12\\", [1234567890123456789 ]')

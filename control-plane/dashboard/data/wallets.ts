@@ -55,7 +55,7 @@ function isWallet(detail: unknown): detail is BrowserWallet {
 
 type Signed = { readonly message: string; readonly signature: string }
 
-/** Has a wallet sign the market's sign-in message, which proves it. Throws an Error that a reader understands. */
+/** Has a wallet sign the market's sign-in message, as proof of the wallet. Throws an Error with words for a reader. */
 export async function signSignInMessage(wallet: BrowserWallet): Promise<Signed> {
   return signMessage(wallet, async (address) => {
     const { signInChallenge } = await ask(PageChallengeDocument, { address })

@@ -25,7 +25,7 @@ export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; read
   )
 }
 
-/** The decimals of the amounts of a column, which are alike. Undefined outside of one. */
+/** The number of decimals that all amounts of a column have. Undefined outside of a column. */
 export const MoneyDigits = createContext<number | undefined>(undefined)
 
 /** An amount; the exact one on hover. */

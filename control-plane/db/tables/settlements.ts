@@ -20,7 +20,7 @@ const USAGE_SOURCES: readonly UsageEvent['usageSource'][] = ['reported', 'estima
 
 /** Tables of `0007_settlements.sql`. Amounts are micro-USD, durations milliseconds. */
 export const SETTLEMENT_TABLES = {
-  /** A charged call. A row is written once and never changed. */
+  /** A finished call. A row is written once and never changed. */
   settlement: {
     /** The request id. */
     rid: text(),
@@ -140,7 +140,7 @@ export const SETTLEMENT_TABLES = {
     deadline_at: timestamp(),
     posted_at: withDefault(timestamp()),
     ended_at: nullable(timestamp()),
-    /** The provider that runs it, as its submit names it. */
+    /** The provider that runs the job, as the event of the submit names the provider. */
     provider: withDefault(text()),
     /** The instant of the next poll. During a poll: the instant at which another worker may take over. */
     poll_at: withDefault(timestamp()),

@@ -2,8 +2,8 @@ import type { CountedKey } from '#control-plane/ports/gate/gate.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /**
- * The amount that a key holds and has used in the present UTC day and month, at least the amount booked for it. It is
- * full once its cap has refused a call and the remainder is still too little for that call.
+ * The amount that a key holds and has used in the present UTC day and month, at least the amount booked for it. A day
+ * or a month is full once its cap has refused a call and the remainder is still too little for that call.
  */
 export type KeyCounter = {
   readonly dayMicro: MicroUsd

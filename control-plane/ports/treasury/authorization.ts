@@ -48,7 +48,7 @@ export function nonceOf(id: string): Hex {
 }
 
 /**
- * The name of a transfer out of the treasury: its recipient, its seller, and its number among those of both, from 1.
+ * The name of a transfer out of the treasury: recipient, seller, and number among the transfers with both, from 1.
  */
 export type TransferName = {
   /** Null for a sweep. */

@@ -16,7 +16,7 @@ export type TreasuryParts = {
   readonly confirmations: number
   /** The time for which a signed transfer can be used, in milliseconds. */
   readonly validMs: number
-  /** Above this balance the surplus goes to the cold address; null disables sweeps. */
+  /** The address that gets the treasury's surplus above the ceiling; null disables sweeps. */
   readonly coldAddress: string | null
   readonly ceilingMicro: bigint
   /** Below this balance an alarm asks for a refill. */

@@ -77,7 +77,7 @@ export const fundTreasury = defineOperation({
   },
 })
 
-/** Names a transfer that was read as capital. A transfer that is read later is found in the books. */
+/** Marks a transfer as capital if it was read already. A transfer that is read later is found in the books. */
 async function takeAsCapital(treasury: TreasuryParts, trx: Trx, transaction: string, place: number): Promise<void> {
   const purse = { chainId: treasury.chainId, asset: treasury.asset, treasury: treasury.address }
   const name = { direction: 'in', transaction, place } as const

@@ -3,7 +3,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The context of money that arrives at the treasury. `moves` is undefined when its transfers are not read. */
+/** The context of money that arrives at the treasury. `moves` is null when the treasury's transfers are not read. */
 export type DepositCtx = Pick<
   Ctx,
   'db' | 'clock' | 'ids' | 'log' | 'ledger' | 'gate' | 'metrics' | 'treasury' | 'moves' | 'payments'
@@ -27,8 +27,8 @@ export function requireMoves({ moves }: Pick<DepositCtx, 'moves'>): MoveParts {
 }
 
 /**
- * Throws `conflict` for the treasury of the settings, and while no hold is set, because nothing would wait for the
- * other treasury.
+ * Throws `conflict` for the treasury of the settings, and while no hold is set, because then nothing waits for a
+ * former treasury.
  */
 export async function requireAwaitable(
   { moves, ledger }: Pick<DepositCtx, 'moves' | 'ledger'>,

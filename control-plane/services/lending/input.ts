@@ -24,7 +24,7 @@ const { models: Models, methods: Methods, paths: Paths } = LentScopeSchema.shape
 const Rate = z.number().int().min(1).max(MAX_CALLS_A_MINUTE)
 const Share = z.number().int().min(1).max(100)
 
-/** A key with the seller's declarations about it. */
+/** A key to test, and the resource that the key belongs to. */
 export const ProbeKeyInput = z.strictObject({ resourceId: ResourceName, apiKey: PlainKey })
 
 export const CreateLentOfferInput = z.strictObject({

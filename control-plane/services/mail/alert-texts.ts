@@ -17,7 +17,7 @@ export type AlertFacts = {
   readonly host: string
   readonly alertsUrl: string
   readonly unsubscribeUrl: string
-  /** Sentences about the daily limit. */
+  /** Sentences about the daily limit of mails. */
   readonly notes: readonly string[]
 }
 

@@ -45,8 +45,8 @@ export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**
  * Lists the models that a provider serves for a key, with the market's data on each. The key is not stored. Throws
- * `provider_probe_failed` when the provider has no list or refuses the key, and `invalid_request` when its protocol has
- * none.
+ * `provider_probe_failed` when the provider answers no list or refuses the key, and `invalid_request` for a protocol
+ * that has no list.
  */
 export const discoverModels = defineOperation({
   name: 'provider.discover',

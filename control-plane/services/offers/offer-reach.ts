@@ -15,7 +15,7 @@ import { Discount } from './input.ts'
 const MAX_RIVALS = 1_000
 const ALL_BPS = 10_000
 const MAX_PCT = 95
-/** Most discounts of a curve: each whole percent, and two that the caller names. */
+/** Most discounts of a curve: each whole percent, the caller's own, and the chosen one. */
 export const MAX_REACHES = MAX_PCT + 3
 
 /** Calls of the last day, had the caller sold the model at one discount. */

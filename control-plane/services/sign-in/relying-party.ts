@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { RelyingParty } from '#control-plane/operation/ctx.ts'
 import { isLoopbackHost } from '#shared/outbound-guard.ts'
 
-/** The relying party of a page; null for a page whose URL has an IP address. */
+/** The relying party of a page; null for a page whose URL has an IP address other than a loopback one. */
 export function relyingPartyOf(baseUrl: string, origins: readonly string[]): RelyingParty | null {
   const { hostname } = new URL(baseUrl)
   const id = isLoopbackHost(hostname) ? 'localhost' : hostname

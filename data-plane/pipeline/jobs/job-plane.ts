@@ -42,7 +42,7 @@ export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRai
 export type JobListRoute = { readonly wire: JobListWire; readonly rails: readonly AnyRail[] }
 
 /**
- * A path for submits. Also says when another provider may be called after a failure, and has the entry for catalogues.
+ * A path for submits, with the failures after which another provider may be called, and its entry in catalogues.
  */
 export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover' | 'extensions'>
 

@@ -100,7 +100,7 @@ function healthRefusal({ health, now }: SelectionPorts, { kind }: Target, offers
 }
 
 /**
- * The rules of their lenders refuse the call at all offers. The refusal names the kinds of rules, not whose they are.
+ * The rules of the lenders refuse the call at all offers. The refusal names the kinds of rules, and no lender.
  */
 function policyRefusal({ rates }: SelectionPorts, { lentDemand }: Choice, offers: readonly MarketOffer[]): AppError {
   const rules = offers.flatMap((offer) =>

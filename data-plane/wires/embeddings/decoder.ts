@@ -15,7 +15,7 @@ import { readVectors, writeVectors } from './vectors.ts'
 type Answer = { readonly reported: ReportedUsage; data: string }
 
 /**
- * Vectors, whole. The provider's own text is used if it has the requested encoding; otherwise they are written anew.
+ * Vectors come whole. The provider's text is used if it has the requested encoding; other vectors are written anew.
  */
 export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }

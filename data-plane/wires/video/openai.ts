@@ -19,8 +19,8 @@ const REFERENCE = 'input_reference'
 const MEMBER_OF_REFERENCE = /^input_reference\[(\w{1,40})\]$/
 
 /**
- * Videos in the shapes of OpenAI's `/v1/videos`, which its clients send as a form. A job of this path and one of
- * `/v1/video/generations` are the same in two shapes.
+ * Videos in the shapes of OpenAI's `/v1/videos`, which its clients send as a form. The jobs are those of
+ * `/v1/video/generations`, in another shape.
  */
 export const openAiVideos: JobListWire = {
   name: 'video',
@@ -52,7 +52,7 @@ function readFormRequest(raw: RawRequest): VideoRequest {
   const { routing, fields } = routingBody(form.fields)
   const body: Record<string, unknown> = { ...routing }
   for (const { name, value } of fields) {
-    // A client's object: its members are sent as fields of their own.
+    // Clients send each member of an object as a field of its own: `input_reference[image_url]`.
     const [, member] = MEMBER_OF_REFERENCE.exec(name) ?? []
     const plain = member === undefined ? name : REFERENCE
     if (Object.hasOwn(body, plain)) throw mustBe(name, 'given once')
@@ -79,15 +79,15 @@ const STATUS: Readonly<Record<JobState, string>> = {
   running: 'in_progress',
   succeeded: 'completed',
   failed: 'failed',
-  // These clients know no other state of a job that ended without a video.
+  // OpenAI's clients know no other state of a job that ended without a video.
   cancelled: 'failed',
 }
 const DONE = 100
 const CANCELLED = { code: 'cancelled', message: 'The job was cancelled.' }
 
 /**
- * The prompt is not kept here, so it is null. The shape of OpenRouter's videos has the same path: its clients expect a
- * URL for look-ups and those of the files, and no `error` without one.
+ * The prompt is not kept here, so it is null. OpenRouter's clients use the same path. They expect `polling_url`, the
+ * URLs of the files, and no member `error` when nothing went wrong.
  */
 function show(view: JobView) {
   const { id, apiBaseUrl, state, model, createdAt, endedAt, expiresAt, progress, asked, receipt, adaptedParams } = view

@@ -91,8 +91,8 @@ export function startChecks(parts: CheckParts): Checks {
 }
 
 /**
- * Notes calls that are unknown to a gate when the gate opens. Their owner is away, and other calls may spend their cost
- * meanwhile. I14: an owner that takes part in the epoch has brought all its calls.
+ * Notes calls that are unknown to a gate when the gate opens. Their owner is away, and meanwhile other calls may spend
+ * the money that these calls cost. I14: an owner that takes part in the epoch has brought all its calls.
  */
 function noteAbsent(parts: CheckParts): void {
   const epoch = openEpoch(parts)

@@ -57,8 +57,8 @@ export function paymentMistakes({ ground, model }: World): string[] {
   const tables = postgres.tables()
   const moves = new Map(host.chain.moves().map((moved) => [`${moved.payer} ${moved.nonce}`, moved]))
   const left: string[] = []
-  // This world has no reader of the treasury's blocks. A real reader would book as a deposit a settlement whose call
-  // has no record and whose claim is missing from a restored ledger.
+  // The simulation has no reader of the treasury's blocks. A real reader would book a settlement as a deposit if the
+  // call has no record and the claim is missing from a restored ledger.
   const isDeposit = (name: string) => {
     const call = model.requests.get(model.payments.get(name)?.paidFor ?? '')
     return tables.identity.here > 1 && (call?.state !== 'captured' || call.faults.has('journal_lost'))
@@ -78,7 +78,7 @@ export function paymentMistakes({ ground, model }: World): string[] {
 }
 
 function standingMistake({ state, bookedAt, event, payer }: ChainPayment): string | undefined {
-  // A restored ledger may lack the account. A later call of the wallet is booked then.
+  // A restored ledger may lack the account. The wallet in the event then says whose call it is.
   if (event !== null && readUsageEvent(event)?.wallet !== payer) return 'P3: its event does not name its wallet'
   const isOver = state === 'confirmed' || state === 'written_off' || state === 'released'
   if (!isOver) return 'P2: still open'

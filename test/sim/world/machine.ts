@@ -31,7 +31,7 @@ const UNWRITTEN_MS = 10
 /** Milliseconds within which a journal begins a new segment after a failure of its disk. */
 const RECOVERY_MS = 35_000
 
-/** Called when a process dies. Its records since that moment may not have reached the disk. */
+/** Called when a process dies. Its records since `unwrittenSince` may not have reached the disk. */
 type OnDeath = (pid: number, unwrittenSince: number) => void
 
 export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): Machine {

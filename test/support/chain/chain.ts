@@ -46,7 +46,7 @@ export type TestChain = {
   approvePermit2(wallet: ChainWallet, amount?: bigint): Promise<Hash>
   /** Puts a wallet on the issuer's block list. A wallet on the list can neither pay nor be paid. */
   blacklist(address: Address, isBlocked?: boolean): Promise<void>
-  /** Prepares such a block: the returned function needs only one transaction, which takes a moment. */
+  /** Prepares an entry on the block list: the returned function needs only one transaction, which takes a moment. */
   blacklister(): Promise<TestChain['blacklist']>
   /**
    * The variables of a control plane that takes payments on this chain. It has a facilitator of its own with money for

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 export const SCHEMA = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } }
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
 const value = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
-/** A key with this name would change the prototype of the objects that the comparison parses. */
+/** A key `__proto__` would change the prototype of the objects that the comparison parses. */
 const input = value.filter((given) => !JSON.stringify(given).includes('__proto__'))
 const call = fc.record({ name: fc.stringMatching(/^[a-z_]{1,12}$/), input, result: fc.oneof(text, input) })
 /** A user's text, and the model's answer: text, calls with their results, or both. */

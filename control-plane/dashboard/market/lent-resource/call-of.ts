@@ -2,7 +2,7 @@ import type { ShownResource } from './shown-resource.ts'
 
 type Route = ShownResource['routes'][number]
 
-/** A command to paste: the first route of a resource that has a price, as a call. */
+/** A command to paste: a call of the resource's first route that has a price. */
 export function callOf({ market, hosts, goods, routes }: ShownResource, apiBaseUrl: string): string {
   const route = routes.find(({ kind }) => kind === 'sale') ?? routes[0]
   if (route === undefined) return ''
@@ -24,7 +24,7 @@ export function callOf({ market, hosts, goods, routes }: ShownResource, apiBaseU
   return `curl -X ${method} ${apiBaseUrl}/resources/${market.id} \\\n  ${key} \\\n  -H 'x-target-url: ${host}${path}'${body}`
 }
 
-/** A path with a placeholder for each of its names. */
+/** A path with the good in place of `{model}`, and a placeholder in place of each other name. */
 function filled(path: string, good: string): string {
   return path.replaceAll(/\{(\w+)\+?\}/g, (_whole, name: string) => (name === 'model' ? good : name.toUpperCase()))
 }

@@ -28,7 +28,7 @@ import { Speed } from './speed.tsx'
 import { TryIt } from './try-it.tsx'
 
 const REFRESH_MS = 60_000
-/** The days of the price history. */
+/** The length of the price history. */
 const HISTORY_MS = 30 * DAY_MS
 const HOURS = 24
 const INCIDENT_DAYS = 30
@@ -96,7 +96,7 @@ export function ModelPage() {
   )
 }
 
-/** The figures that came with the document keep their place, above the room for the rest. */
+/** While the query runs, the figures that came with the document stay in place, above a placeholder. */
 function Waiting({ known }: { readonly known: ModelHead | undefined }) {
   return (
     <div className="grid">

@@ -328,7 +328,7 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   await rows.first().getByRole('cell', { name: MODEL }).click()
   await dialog(page).getByText('Streamed', { exact: true }).waitFor()
   const phases = dialog(page).getByRole('region', { name: 'Phases' })
-  await phases.getByText('Queue and connect times are not measured').waitFor()
+  await phases.getByText('Market: checks, routing and payment').waitFor()
   await phases
     .getByRole('listitem')
     .filter({ hasText: 'Answer' })

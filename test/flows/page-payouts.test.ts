@@ -14,7 +14,7 @@ import { handsOf } from '#test/support/page/page-hands.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
 /** The time on a busy machine within which a payout is planned, signed, mined and confirmed. */
-const PAID_MS = 90_000
+const PAID_MS = 300_000
 const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 let network: Network
 let browser: Browser

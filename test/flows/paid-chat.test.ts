@@ -195,7 +195,7 @@ describe('a paid chat call through both planes', () => {
     const balance = () => testChain(rpcUrl).usdcBalance(privateKeyToAddress(key))
     const before = await balance()
     const [, lines = ''] = /^Pay for one call .*\n\n((?: {2}.*\n)+)/m.exec(network.output()) ?? []
-    const { stdout, stderr } = await run('/bin/sh', ['-c', lines], { timeout: 120_000 })
+    const { stdout, stderr } = await run('/bin/sh', ['-c', lines], { timeout: 300_000 })
     expect(stdout).toMatch(/^transaction +0x[0-9a-f]{64}$/m)
     expect(stdout + stderr).not.toContain(key.slice(2))
     expect(before - (await balance())).toBe(1_000n)

@@ -20,7 +20,7 @@ const run = promisify(execFile)
 const MODEL = 'gpt-5-mini'
 const REVOKED_WITHIN_MS = 5_000
 const ROUTED_WITHIN_MS = 1_000
-const PAGE_MS = 60_000
+const PAGE_MS = 300_000
 let network: Network
 let browser: Browser
 
@@ -70,7 +70,7 @@ async function balance(): Promise<bigint> {
 async function checkLedger(): Promise<string> {
   const { stdout } = await run('npm', ['run', '--silent', 'check:ledger', '--', '--quiesce'], {
     env: { ...process.env, MARKET_HOME: network.home },
-    timeout: 90_000,
+    timeout: 300_000,
   })
   return stdout
 }

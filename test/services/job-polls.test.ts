@@ -76,7 +76,7 @@ async function dieAt(point: CrashPoint): Promise<unknown> {
   }
   const args = await programArguments('test/bench/job-poller.ts')
   const worker = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env: environment })
-  const [, signal] = await once(worker, 'exit', { signal: AbortSignal.timeout(60_000) })
+  const [, signal] = await once(worker, 'exit', { signal: AbortSignal.timeout(300_000) })
   return signal
 }
 

@@ -210,7 +210,7 @@ describe('the program without a market', () => {
 })
 
 /** The longest wait for a shell. */
-const SHELL_MS = 20_000
+const SHELL_MS = 300_000
 const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
 
 describe('completion', () => {

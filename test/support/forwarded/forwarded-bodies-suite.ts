@@ -200,7 +200,7 @@ export function describeBodies(): void {
       socket.on('error', () => undefined)
       await new Promise((written) => socket.write(`${headOf(`content-length: ${text.length + 1}`)}${text}`, written))
       socket.end()
-      if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(10_000) })
+      if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(300_000) })
       expect(provider.heard).toEqual([])
     })
   })

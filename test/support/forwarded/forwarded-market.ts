@@ -105,7 +105,7 @@ export const lendImages = (keys: readonly LentKey[]) => lending.lend('provider-p
 export const MEGABYTE = 1_048_576
 
 /** The longest time until the market closes a connection after its client has disconnected. */
-const CLOSED_MS = 10_000
+const CLOSED_MS = 300_000
 
 /**
  * Sends the beginning of a request unchanged, and disconnects once the provider has the head. Resolves when the market

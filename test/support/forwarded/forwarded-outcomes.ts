@@ -10,7 +10,7 @@ import { json, KEY, lending, network, provider } from './forwarded-market.ts'
 
 /** Bookings may wait on a busy machine. */
 const BOOKED_MS = 45_000
-const ASKED_MS = 10_000
+const ASKED_MS = 300_000
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

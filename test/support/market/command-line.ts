@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../../control-plane/cli/market.mjs', import.meta.url))
-const LIMIT_MS = 60_000
+const LIMIT_MS = 300_000
 
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 export type Surroundings = {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Network } from './network.ts'
 
 /** Milliseconds that one script of the docs may take on a busy machine. */
-const RUN_MS = 500_000
+const RUN_MS = 300_000
 
 /** A market, and a folder in which scripts of the docs run like on a reader's machine. */
 export type ScriptFolder = {

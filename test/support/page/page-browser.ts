@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const Code = z.object({ code: z.string() })
 /** Longer than a screen takes to load, and a change to reach it, on a machine that is ten times slower. */
-export const SCREEN_MS = 60_000
+export const SCREEN_MS = 300_000
 
 /** Problems that a browser reports: blocked content, errors on the console, and unhandled rejections. */
 export type Complaints = readonly string[]

@@ -45,7 +45,7 @@ export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
     unit: 'microUsdc',
   },
   {
-    label: 'Runs out first',
+    label: 'Tightest limit',
     phone: 'lead',
     cell: ({ binds, daily, monthly }) => (
       <Badge tone={daily?.isRefusing === true || monthly?.isRefusing === true ? 'bad' : 'plain'}>

@@ -127,16 +127,17 @@ const STEPS = [
   [Number.POSITIVE_INFINITY, 86_400_000, 'd'],
 ] as const
 
-/** A span of time in its largest unit. */
-export function span(ms: number): string {
+/** A span of time in its largest unit, whole units only, or rounded. */
+export function span(ms: number, toWhole: (units: number) => number = Math.floor): string {
   const [, unit, name] = STEPS.find(([below]) => Math.abs(ms) < below) ?? STEPS[3]
-  return `${Math.floor(Math.abs(ms) / unit)} ${name}`
+  return `${toWhole(Math.abs(ms) / unit)} ${name}`
 }
 
 export function ago(at: number, now: number): string {
   const ms = now - at
   if (Math.abs(ms) < 1_000) return 'now'
-  return ms > 0 ? `${span(ms)} ago` : `in ${span(ms)}`
+  // A week that has just begun ends in 7 days, and not in 6.
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(ms, Math.round)}`
 }
 
 /** A word of the API as a person writes it: `backed_off` is "backed off", and `cacheRead` "cache read". */

@@ -73,7 +73,7 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
           hint: caps === null ? undefined : `${money(caps.heldUsdc)} held for running calls`,
         },
         {
-          label: 'Runs out first',
+          label: 'First cap to run out',
           value:
             caps === null ? (
               <Unknown />

@@ -132,7 +132,7 @@ function Key({ hasKey, secret, onMade }: KeyProps) {
     },
   })
   return (
-    <Step number={2} title="Create an API key" isDone={hasKey || secret !== undefined}>
+    <Step number={2} title="Create an API key" isDone={secret !== undefined}>
       {secret === undefined ? (
         <p>{hasKey ? 'Your keys were shown once. Create one for this call.' : 'Your programs call with an API key.'}</p>
       ) : (

@@ -236,7 +236,7 @@ function Errors({
       about={
         listed < failed
           ? `The most frequent: ${count(listed)} of ${count(failed)} failed calls`
-          : `${count(failed)} failed calls${by === 'provider' ? ', at the provider tried last' : ''}`
+          : `${count(failed)} failed ${failed === 1 ? 'call' : 'calls'}${by === 'provider' ? ', at the provider tried last' : ''}`
       }
       isFlush
     >

@@ -203,7 +203,7 @@ function lookedUp(name: string, value: unknown): string {
   if (MEASURED.test(name)) return typeof value
   if (name === 'tx_hash') return value === null ? 'none' : 'a hash'
   return JSON.stringify(steady(value), (key, part: unknown) => {
-    // One call opens the connection that the next one uses.
+    // The first call opens the connection that the next one uses.
     if (key === 'connect_ms') return 'a time or null'
     return MEASURED.test(key) ? typeof part : part
   })

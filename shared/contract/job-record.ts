@@ -5,7 +5,7 @@ import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { MicroUsdText } from './micro-usd-text.ts'
 import { CREDIT_RAIL, RailNameSchema } from './rails.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
-import { SERVED_BY } from './usage-event.ts'
+import { AttemptSchema, SERVED_BY } from './usage-event.ts'
 
 /** Milliseconds after its deadline for which a job can still be looked up. */
 export const JOB_KEPT_AFTER_DEADLINE_MS = 24 * 3_600_000
@@ -17,13 +17,6 @@ export const JOB_KEPT_AFTER_DEADLINE_MS = 24 * 3_600_000
 export const JOB_NOTE_MS = 3 * DAY
 
 const Milliseconds = z.number().int().nonnegative()
-const AttemptRow = z.object({
-  offer: z.string().nullable(),
-  provider: z.string(),
-  status: z.number().int(),
-  ms: Milliseconds,
-  errorClass: z.string().nullable(),
-})
 
 /**
  * The terms of a job at its submit. Its end needs nothing else, even when offers are published or withdrawn meanwhile.
@@ -60,7 +53,7 @@ export const JobRecordSchema = z.object({
   quoteMicro: MicroUsdText,
   /** The upper bounds of usage from which the quote was made. */
   bound: z.record(z.string(), z.number()),
-  attempts: z.array(AttemptRow),
+  attempts: z.array(AttemptSchema),
   /** The requested length and size, never the buyer's text. */
   asked: z
     .object({ seconds: z.number().nullable(), size: z.string().nullable() })

@@ -21,7 +21,7 @@ const MAX_CAPTURE_CHARS = 2_048
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
 /** An attempt at an offer. `status` is the provider's HTTP status, 0 without an answer. */
-const AttemptSchema = z.object({
+export const AttemptSchema = z.object({
   offer: Word.nullable(),
   provider: Word,
   status: z.number().int(),

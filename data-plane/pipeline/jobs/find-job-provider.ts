@@ -93,8 +93,8 @@ export async function findProvider(
     const failure =
       answer.failure ?? (provider === undefined ? classifyBadAnswer(bad, speakerOf(calls, offer, request)) : undefined)
     const { status, ms, connectMs } = answer
-    const row = { offer: offer.id, provider: offer.provider, status, ms, ...(connectMs !== undefined && { connectMs }) }
-    attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
+    const { id, provider: name } = offer
+    attempts.push({ offer: id, provider: name, status, ms, connectMs, errorClass: failure?.errorClass ?? null })
     if (provider !== undefined) {
       calls.routing.health.succeeded(offer, hold.rid)
       return { offer, request, provider, take }

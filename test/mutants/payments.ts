@@ -22,7 +22,7 @@ const FREQUENT: readonly Mutant[] = [
     tests('services/other-facilitator'),
     `${PAYMENT_TERMS}#readPaymentTerms`,
     {
-      'if (isOver(memory.standing, now) && now - memory.silentAt > FRESH_MS) await memory.asking':
+      'if (!stillCounts(memory.standing, now) && now - memory.silentAt > FRESH_MS) await memory.asking':
         'if (memory.standing === undefined) await memory.asking',
     },
   ),

@@ -33,7 +33,7 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
         memory.asking = undefined
       })
     // The earlier answer is used until then. It says nothing when nobody has asked since it ended.
-    if (isOver(memory.standing, now) && now - memory.silentAt > FRESH_MS) await memory.asking
+    if (!stillCounts(memory.standing, now) && now - memory.silentAt > FRESH_MS) await memory.asking
   }
   const { standing } = memory
   const closedFor = whyClosed(standing, clock.monotonic())
@@ -41,13 +41,13 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
   return { isOpen: closedFor === null, closedFor, network, asset, assetName, assetVersion, payTo, facilitator }
 }
 
-function whyClosed(facilitatorStanding: FacilitatorStanding | undefined, now: number): string | null {
-  if (facilitatorStanding === undefined || isOver(facilitatorStanding, now)) return 'chain_unreachable'
-  return facilitatorStanding.schemes.has('exact') ? null : 'no_gas_or_kinds'
+function whyClosed(standing: FacilitatorStanding | undefined, now: number): string | null {
+  if (!stillCounts(standing, now)) return 'chain_unreachable'
+  return standing.schemes.has('exact') ? null : 'no_gas_or_kinds'
 }
 
-function isOver(facilitatorStanding: FacilitatorStanding | undefined, now: number): boolean {
-  return facilitatorStanding === undefined || now - facilitatorStanding.at > DEAD_AFTER_MS
+function stillCounts(standing: FacilitatorStanding | undefined, now: number): standing is FacilitatorStanding {
+  return standing !== undefined && now - standing.at <= DEAD_AFTER_MS
 }
 
 type SettlerCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'> & { readonly db: Database }

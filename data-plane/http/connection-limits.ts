@@ -6,8 +6,9 @@ import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /**
  * Time in which a body may be slow. After that its average rate must reach this minimum, or its connection is closed.
+ * TCP repeats a lost packet after 0.2 s and doubles that: six losses in a row stall a sender for 12.6 s.
  */
-const PATIENCE_MS = 5 * SECOND
+const PATIENCE_MS = 15 * SECOND
 const SLOWEST_BYTES_A_SECOND = 1_024
 const LOOK_EVERY_MS = SECOND
 /** A look this late follows a stall of the process, during which nothing was read. */

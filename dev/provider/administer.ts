@@ -51,8 +51,10 @@ export function administer(provider: Administered, path: string, body: unknown):
   }
 }
 
+const ChainWish = z.object({ url: z.url() })
+
 function connectChain({ chain }: Administered, body: unknown): AdminAnswer {
-  const wish = z.object({ url: z.url() }).safeParse(body)
+  const wish = ChainWish.safeParse(body)
   if (!wish.success) return [400, { error: 'expected { url }' }]
   chain.url = wish.data.url
   return [200, { ok: true }]

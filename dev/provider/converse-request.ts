@@ -130,8 +130,10 @@ export function chatOfConverse(
   }
 }
 
+const EnabledThinking = z.object({ type: z.literal('enabled') })
+
 function thinks({ thinking }: Readonly<Record<string, unknown>>): boolean {
-  return z.object({ type: z.literal('enabled') }).safeParse(thinking).success
+  return EnabledThinking.safeParse(thinking).success
 }
 
 /** Checks what the schema cannot: the order of roles, results that answer calls, tools for a history with calls. */

@@ -190,8 +190,10 @@ function submitVideo(book: SampleJobBook, { method, body }: Pick<VideoCall, 'met
   else reply.json(200, { id: job.id, object: 'video', status: 'queued', progress: 0 })
 }
 
+const Prompted = z.looseObject({ prompt: z.string().min(1) })
+
 function hasPrompt(body: unknown): boolean {
-  return z.looseObject({ prompt: z.string().min(1) }).safeParse(body).success
+  return Prompted.safeParse(body).success
 }
 
 function submitAs(

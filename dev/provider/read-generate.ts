@@ -28,6 +28,8 @@ type ReadGenerate =
       readonly tier: string | undefined
     }
 
+const Tiered = z.object({ serviceTier: z.string() })
+
 /** Reads a call of Gemini's own protocol, at Google's own address or at Vertex AI. */
 export function readGenerate(
   { model, method, isAtVertex }: GeminiCall,
@@ -37,7 +39,7 @@ export function readGenerate(
   const chat = chatOfGemini(model, body, method === 'streamGenerateContent')
   if (typeof chat === 'string') return { refusal: geminiError(400, chat) }
   const facts = { model, responseId: 'r1750000000' }
-  const tier = z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier
+  const tier = Tiered.safeParse(body).data?.serviceTier
   if (!isAtVertex) return { chat, facts, tier: tier ?? 'standard' }
   // Vertex AI knows no such member. It reads the tier from a header and reports it in the usage.
   if (tier !== undefined) return { refusal: geminiError(400, 'Unknown name "serviceTier": Cannot find field.') }

@@ -429,8 +429,10 @@ function isListing({ acting }: Provider, { headers, method }: IncomingMessage, m
   return isProbe && !acting.has(model) && model !== `${SANDBOX_LAB}/echo` && behaviourOf(model) !== undefined
 }
 
+const Named = z.object({ model: z.string() })
+
 function modelOf(body: unknown): string {
-  return z.object({ model: z.string() }).safeParse(body).data?.model ?? ''
+  return Named.safeParse(body).data?.model ?? ''
 }
 
 /** The latency in milliseconds of a submit whose model is set to answer late. */

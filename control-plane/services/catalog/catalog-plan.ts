@@ -73,11 +73,14 @@ export function readPriceLines(storedLines: StoredLines): PriceLines {
 
 type StoredLines = { readonly unitPrices: unknown; readonly overrides: unknown; readonly minimums: unknown }
 
+/** A row that is no model of a catalogue, with an id by which the report can name it. */
+const NamedRow = z.object({ id: oneLine(200) })
+
 function readRows(rows: readonly unknown[], rejected: RejectedRow[]): { index: number; row: CatalogRow }[] {
   return rows.flatMap((raw, index) => {
     const parsed = CatalogRow.safeParse(raw)
     if (parsed.success) return [{ index, row: parsed.data }]
-    const id = z.object({ id: oneLine(200) }).safeParse(raw)
+    const id = NamedRow.safeParse(raw)
     rejected.push({ index, id: id.success ? id.data.id : null, ...problemOf(parsed.error) })
     return []
   })

@@ -131,7 +131,9 @@ export function readKeptClaim(text: string) {
   return signedPayment && { event, rid, rail, claim, signed: signedPayment }
 }
 
+const AnyEvent = z.record(z.string(), z.unknown())
+
 /** An event of a wallet whose account has changed since its payment. */
 export function withAccount(text: string, account: string): string {
-  return JSON.stringify({ ...z.record(z.string(), z.unknown()).parse(JSON.parse(text)), account })
+  return JSON.stringify({ ...AnyEvent.parse(JSON.parse(text)), account })
 }

@@ -34,10 +34,12 @@ export function embed(body: unknown, act: string): MediaAnswer | undefined {
   }
 }
 
+const Inputs = z.array(z.union([z.string(), Tokens]))
+
 function inputsOf(input: Input): readonly (string | number[])[] {
   if (typeof input === 'string') return [input]
   const isOne = input.every((part) => typeof part === 'number')
-  return isOne ? [Tokens.parse(input)] : z.array(z.union([z.string(), Tokens])).parse(input)
+  return isOne ? [Tokens.parse(input)] : Inputs.parse(input)
 }
 
 function vectorOf(text: string, dimensions: number): Float32Array {

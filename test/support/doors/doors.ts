@@ -171,8 +171,10 @@ function selectionOf(type: GraphQLOutputType, within: readonly string[] = []): s
   return `{ ${parts.join(' ')} }`
 }
 
+const Connection = z.object({ edges: z.array(z.object({ node: z.unknown() })) })
+
 /** Replaces each connection by the list of its nodes. */
 function withoutEdges(value: unknown): unknown {
-  const page = z.object({ edges: z.array(z.object({ node: z.unknown() })) }).safeParse(value)
+  const page = Connection.safeParse(value)
   return page.success ? page.data.edges.map(({ node }) => node) : value
 }

@@ -56,6 +56,8 @@ export type LiveAnswer = {
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
 const strict = { schemas: Object.fromEntries(Object.entries(DOCUMENT.components.schemas).map(closed)) }
+/** Each part is prepared once, and not again for each answer that refers to it. */
+ajv.addSchema({ components: strict }, 'parts')
 const compiled = new Map<string, ValidateFunction>()
 
 function closed([name, schema]: [string, unknown]): [string, unknown] {
@@ -75,10 +77,21 @@ function close(schema: unknown): unknown {
 function validatorOf(name: string, schema: unknown, isClosed: boolean): ValidateFunction {
   const known = compiled.get(name)
   if (known !== undefined) return known
-  const whole = isClosed ? close(schema) : schema
-  const made = ajv.compile({ ...z.record(z.string(), z.unknown()).parse(whole), components: strict })
+  const made = ajv.compile(Object(toParts(isClosed ? close(schema) : schema)))
   compiled.set(name, made)
   return made
+}
+
+/** The schema with references to the prepared parts in place of those to its own document. */
+function toParts(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(toParts)
+  if (typeof schema !== 'object' || schema === null) return schema
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, part]) => [
+      name,
+      name === '$ref' && typeof part === 'string' ? `parts${part}` : toParts(part),
+    ]),
+  )
 }
 
 const PATTERNS = OPERATIONS.map((operation) => {
@@ -134,8 +147,10 @@ function bodyProblems(where: string, response: Response, { headers, text }: Live
   })
 }
 
+const Failure = z.strictObject({ error: z.looseObject({ code: z.string(), message: z.string() }) })
+
 function isFailure(value: unknown): boolean {
-  return z.strictObject({ error: z.looseObject({ code: z.string(), message: z.string() }) }).safeParse(value).success
+  return Failure.safeParse(value).success
 }
 
 /** The differences between a request's body and its description. */

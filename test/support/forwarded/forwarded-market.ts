@@ -93,9 +93,11 @@ export const targeted = (url: string, body: unknown, init: Init = {}) =>
 
 export const costOf = ({ headers }: Response) => headers.get('x-mkt-buyer-cost-micro')
 
+const Refusal = z.object({ error: z.object({ code: z.string() }) })
+
 export async function refusalOf(answer: Promise<Response>): Promise<readonly [number, string, string | null]> {
   const given = await answer
-  const { error } = z.object({ error: z.object({ code: z.string() }) }).parse(await given.json())
+  const { error } = Refusal.parse(await given.json())
   return [given.status, error.code, costOf(given)]
 }
 

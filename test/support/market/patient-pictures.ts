@@ -19,6 +19,8 @@ export type PatientPictures = {
   close(): void
 }
 
+const Asked = z.object({ prompt: z.string() })
+
 export async function startPatientPictures(model: string, host: string): Promise<PatientPictures> {
   const asked = new Map<string, ServerResponse>()
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -26,7 +28,7 @@ export async function startPatientPictures(model: string, host: string): Promise
     for await (const chunk of request) chunks.push(chunk)
     response.setHeader('content-type', 'application/json')
     if (request.method === 'POST') {
-      asked.set(z.object({ prompt: z.string() }).parse(JSON.parse(Buffer.concat(chunks).toString())).prompt, response)
+      asked.set(Asked.parse(JSON.parse(Buffer.concat(chunks).toString())).prompt, response)
     } else {
       const data = [{ id: model, object: 'model', created: 1, owned_by: 'patient' }]
       response.end(JSON.stringify({ object: 'list', data }))

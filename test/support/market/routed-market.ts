@@ -63,6 +63,8 @@ export async function sharedRoutedMarket(more: readonly Model[] = []): Promise<R
   return market
 }
 
+const Book = z.object({ offers: z.array(z.unknown()) })
+
 /** Resets the providers after the last file, and waits until all three sellers receive calls again. */
 async function begin(market: RoutedMarket): Promise<void> {
   await putProviders(market)
@@ -70,7 +72,7 @@ async function begin(market: RoutedMarket): Promise<void> {
   await until('all sellers receive calls', 20_000, async () => {
     const body = { path: '/v1/chat/completions', body: asked }
     const answer = await market.post('/v1/route/explain', market.network.sandbox.buyer_key, body)
-    const explained = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+    const explained = Book.safeParse(await answer.json())
     return explained.success && explained.data.offers.length === SELLERS.length
   })
 }
@@ -120,7 +122,7 @@ async function sell({ network, providers, user, post }: RoutedMarket, models: re
     const books = await Promise.all(
       models.map(async (model) => {
         const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)
-        const market = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+        const market = Book.safeParse(await answer.json())
         return market.success && market.data.offers.length === SELLERS.length
       }),
     )

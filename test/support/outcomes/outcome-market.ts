@@ -255,6 +255,8 @@ export type Listing = {
   readonly isPicture?: boolean
 }
 
+const Book = z.object({ offers: z.array(z.unknown()) })
+
 async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = true, passes }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
   // Each listing has a seller of its own, because a key's writes are limited per minute and flags count by seller.
@@ -276,7 +278,7 @@ async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = tr
   for (const url of ports.urls) {
     await until(`${model} is on sale`, 90_000, async () => {
       const answer = await fetch(`${url}/api/markets/${model}`)
-      const offers = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+      const offers = Book.safeParse(await answer.json())
       return offers.success && offers.data.offers.length === acts.length
     })
   }
@@ -290,8 +292,10 @@ async function behave(provider: SampleProvider | undefined, model: string, behav
   if (!answer.ok) throw new Error(`there is no behaviour ${behaviour}`)
 }
 
+const Named = z.object({ model: z.string() })
+
 function modelOf(body: unknown): string | undefined {
-  const read = z.object({ model: z.string() }).safeParse(body)
+  const read = Named.safeParse(body)
   return read.success ? read.data.model : undefined
 }
 

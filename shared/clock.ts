@@ -57,6 +57,15 @@ export function lastUtcDays(now: number, count: number): { readonly since: numbe
   return { since, days: Array.from({ length: count }, (_, at) => utcDay(since + at * DAY)) }
 }
 
+/**
+ * The beginning of the period of this length that ends now, in Unix milliseconds. A period of at most a day has whole
+ * hours, the running one included. A longer one has UTC days, today included: 30 days are today and the 29 days before.
+ */
+export function periodStart(now: number, lengthMs: number): number {
+  const stepMs = lengthMs <= DAY ? HOUR : DAY
+  return (Math.floor(now / stepMs) + 1) * stepMs - lengthMs
+}
+
 /** The UTC month of an instant as `2026-11`. */
 export function utcMonth(at: number): string {
   return new Date(at).toISOString().slice(0, 7)

@@ -8,10 +8,11 @@ export type Interval = keyof typeof STEP_MS
 /** The period of a chart, in Unix milliseconds. */
 export type Span = { readonly from: number; readonly to: number }
 
-/** The span that ends now. */
+/** The span that ends now: of hours for at most a day, of UTC days for longer, each with the running one. */
 export function lastSpan(ms: number): Span {
   const to = Date.now()
-  return { from: to - ms, to }
+  const stepMs = STEP_MS[ms > DAY_MS ? 'day' : 'hour']
+  return { from: (Math.floor(to / stepMs) + 1) * stepMs - ms, to }
 }
 
 /**

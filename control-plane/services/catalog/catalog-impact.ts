@@ -3,7 +3,7 @@ import type { ImpactRow } from '#control-plane/db/catalog-impact.ts'
 import { countImpact } from '#control-plane/db/catalog-impact.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 
 /** Time for which a buyer counts as affected after a call of the model. */
 const RECENT_MS = 30 * DAY
@@ -15,12 +15,12 @@ export const ImpactSchema = z
     offers: Count.describe('Active offers of the model.'),
     sellers: Count.describe('Sellers of these offers.'),
     buyers: Count.describe(
-      'Accounts with a charged call of the model in the last 30 days, of the newest 200,000 calls.',
+      'Accounts with a charged call of the model in the last 30 UTC days, of the newest 200,000 calls.',
     ),
   })
   .meta({ id: 'CatalogImpact', description: 'How many offers, sellers and buyers a change of a model affects.' })
 
 /** Counts the offers, sellers and buyers that a change of the models affects, by model. */
 export async function readImpact(ctx: Pick<Ctx, 'db' | 'clock'>, models: readonly string[]): Promise<ImpactRow[]> {
-  return models.length === 0 ? [] : countImpact(ctx.db, models, ctx.clock.now() - RECENT_MS)
+  return models.length === 0 ? [] : countImpact(ctx.db, models, periodStart(ctx.clock.now(), RECENT_MS))
 }

@@ -8,11 +8,11 @@ import { Instant, ModelName, PageSize } from '#control-plane/services/input-fiel
 import { countOnSale } from '#control-plane/services/market/market-parts.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
 
-/** Longest and default time span of one list. */
+/** Longest and default time span of one list. The default has UTC days, the last one included. */
 const MAX_SPAN_MS = 31 * DAY
 const SPAN_MS = 7 * DAY
 
@@ -82,7 +82,7 @@ type Span = { readonly from?: number | undefined; readonly to?: number | undefin
 /** Reads the time span of a list of incidents. It ends now by default and is at most 31 days long. */
 export function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
   const end = to ?? now
-  const begin = from ?? end - SPAN_MS
+  const begin = from ?? periodStart(end, SPAN_MS)
   if (begin > end) throw new AppError('invalid_request', { message: 'from must not be after to.', param: 'from' })
   if (end - begin <= MAX_SPAN_MS) return { from: begin, to: end }
   throw new AppError('invalid_request', { message: 'A list of incidents can span at most 31 days.', param: 'from' })

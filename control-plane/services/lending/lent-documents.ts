@@ -7,7 +7,7 @@ import { listResources } from '#control-plane/db/resources.ts'
 import { sumSoldOfMarket } from '#control-plane/db/sold-resources.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { readRecord } from '#control-plane/services/catalog/resources.ts'
-import { DAY, HOUR } from '#shared/clock.ts'
+import { DAY, HOUR, periodStart } from '#shared/clock.ts'
 import type { LentOfferSchema } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS } from '#shared/contract/lent-offers.ts'
 import type { ResourcesDocumentSchema, SoldDocumentSchema, SoldRowSchema } from '#shared/contract/snapshot.ts'
@@ -58,13 +58,13 @@ function writeLentOffer(resource: string, offer: PublishedLentOffer, alias: stri
  * are unknown while the sums are late.
  */
 export async function buildSold(trx: Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
-  const isSummed = await areFiguresSummed(trx, 'hour', { from: now - FIGURES_MS, to: now + HOUR })
+  const isSummed = await areFiguresSummed(trx, 'hour', { from: periodStart(now, FIGURES_MS), to: now + HOUR })
   return { rows: isSummed ? await readSold(trx, now) : null }
 }
 
 /** Sales of each resource as the ledger has them now. */
 export async function readSold(db: Database | Trx, now: number): Promise<z.input<typeof SoldRowSchema>[]> {
-  const rows = await sumSoldOfMarket(db, now - FIGURES_MS, now - DAY)
+  const rows = await sumSoldOfMarket(db, periodStart(now, FIGURES_MS), periodStart(now, DAY))
   return rows.map(({ name, ...sums }) => ({
     name,
     calls24h: Number(sums.calls24h),

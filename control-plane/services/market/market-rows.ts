@@ -8,7 +8,7 @@ import {
   listOfferSpeeds,
   listTrades,
 } from '#control-plane/db/market-figures.ts'
-import { DAY, HOUR } from '#shared/clock.ts'
+import { DAY, HOUR, periodStart } from '#shared/clock.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { MarketRowSchema } from '#shared/contract/snapshot.ts'
 import { readSketch, sketchQuantile } from '#shared/sketch.ts'
@@ -23,7 +23,7 @@ const SPEED_CLASS = 1.25
 
 /** The beginning of the window of 24 hours that ends with the running hour. */
 export function dayBefore(now: number): number {
-  return Math.floor(now / HOUR) * HOUR - 23 * HOUR
+  return periodStart(now, DAY)
 }
 
 /** The rows of models at an instant, in the given order. A model without one gets an empty row. */

@@ -5,7 +5,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant } from '#control-plane/services/input-fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
-import { DAY, HOUR } from '#shared/clock.ts'
+import { DAY, HOUR, periodStart } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
@@ -34,6 +34,7 @@ const MAX_BUCKETS = 1_000
 const MAX_POINTS = 20_000
 const MAX_NAMED = 100
 const MAX_TRADES = 100
+/** Days of totals and of price histories, with today. */
 const TOTALS_DAYS = 30
 
 const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
@@ -150,17 +151,22 @@ export const MarketTotalsSchema = z.object({
 })
 export type MarketTotals = z.infer<typeof MarketTotalsSchema>
 
-/** Sums up the whole market, by default of the last 30 days. Null while calls of that time are not summed yet. */
+/** Sums up the whole market, by default of the last 30 UTC days. Null while calls of that time are not summed yet. */
 export const marketTotals = defineOperation({
   name: 'market.totals',
   summary: 'Get the totals of the market',
-  about: 'The last 30 days by default, at most 41. Null until the calls of that time are summed.',
+  about:
+    'The last 30 UTC days by default, today included; at most 41 days. Null until the calls of that time are summed.',
   access: 'public',
   input: z.strictObject({ from: Instant.optional() }),
   limit: 'read',
   idempotency: 'none',
   output: MarketTotalsSchema.nullable(),
-  run: async (ctx, _actor, { from = ctx.clock.now() - TOTALS_DAYS * DAY }): Promise<MarketTotals | null> => {
+  run: async (
+    ctx,
+    _actor,
+    { from = periodStart(ctx.clock.now(), TOTALS_DAYS * DAY) },
+  ): Promise<MarketTotals | null> => {
     if (!(await isSummed(ctx, { from }))) return null
     // Hours hold the calls of the last minute, days do not.
     const points = await readSeries(ctx, { from, bucket: 'hour' })
@@ -376,17 +382,21 @@ export const PriceHistorySchema = z.object({
 })
 export type PriceHistory = z.infer<typeof PriceHistorySchema>
 
-/** Reads the price history of one model by its canonical id, by default of the last 30 days. */
+/** Reads the price history of one model by its canonical id, by default of the last 30 UTC days. */
 export const marketPriceHistory = defineOperation({
   name: 'market.prices',
   summary: 'Get the price history of a model',
-  about: 'The last 30 days by default.',
+  about: 'The last 30 UTC days by default, today included.',
   access: 'public',
   input: PriceHistoryInput,
   limit: 'read',
   idempotency: 'none',
   output: PriceHistorySchema,
-  run: async (ctx, _actor, { model, bucket, to = ctx.clock.now(), from = to - 30 * DAY }): Promise<PriceHistory> => {
+  run: async (
+    ctx,
+    _actor,
+    { model, bucket, to = ctx.clock.now(), from = periodStart(to, TOTALS_DAYS * DAY) },
+  ): Promise<PriceHistory> => {
     const choice: SeriesChoice = { from, to, bucket, models: [model] }
     const [references, points] = await Promise.all([
       listPriceVersions(ctx.db, model, { from, to }),

@@ -10,7 +10,7 @@ import { ModelName, PageSize } from '#control-plane/services/input-fields.ts'
 import { MIN_SAMPLES } from '#control-plane/services/market/market-sums.ts'
 import { PageToken, signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
-import { HOUR } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { readSketch, sketchQuantile } from '#shared/sketch.ts'
 import { SALES_FIELDS, shownMoney } from './sales.ts'
 
@@ -18,7 +18,7 @@ import { SALES_FIELDS, shownMoney } from './sales.ts'
 const MAX_OFFERS = 5_000
 /** Most offers whose latencies an order by latency reads, those with the most calls. */
 const MAX_MEDIANS = 200
-const WINDOW_HOURS = { '24h': 24, '7d': 168 } as const
+const WINDOWS_MS = { '24h': DAY, '7d': 7 * DAY } as const
 const OFFER_WINDOWS = ['24h', '7d'] as const
 const OFFER_SORTS = ['newest', 'calls', 'gross', 'net', 'latency'] as const
 type OfferSort = (typeof OFFER_SORTS)[number]
@@ -45,13 +45,13 @@ export const OfferFiguresPageSchema = signedPageSchema(OfferFiguresSchema)
 export type OfferFiguresPage = z.infer<typeof OfferFiguresPageSchema>
 
 /**
- * Lists the caller's offers with the sales of each in the last 24 hours or 7 days: the running hour and those before
- * it. The largest figure comes first, or the lowest in an order by latency. Offers without the figure come last.
+ * Lists the caller's offers with the sales of each in the last 24 hours, by whole hours, or in the last 7 UTC days, today
+ * included. The largest figure comes first, or the lowest in an order by latency. Offers without the figure come last.
  */
 export const listOfferFigures = defineOperation({
   name: 'offer.figures',
   summary: 'List own offers with their calls, earnings and latency',
-  about: 'Sums of the last 24 hours or 7 days, by whole hours. The newest 5,000 offers are compared.',
+  about: 'Sums of the last 24 hours, or of the last 7 UTC days, today included. The newest 5,000 offers are compared.',
   example: { window: '7d', sort: 'net', maxItems: 10 },
   access: 'seller',
   input: z.strictObject({
@@ -69,7 +69,7 @@ export const listOfferFigures = defineOperation({
   run: async (ctx, actor, input): Promise<OfferFiguresPage> => {
     const { window, sort, isReversed, status, nextToken, maxItems } = input
     const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
-    const from = Math.floor(ctx.clock.now() / HOUR) * HOUR - (WINDOW_HOURS[window] - 1) * HOUR
+    const from = periodStart(ctx.clock.now(), WINDOWS_MS[window])
     const isSummed = await areFiguresSummed(ctx.db, 'hour', { from, to: ctx.clock.now() })
     const sums = await listOfferSums(ctx.db, actor.account, { status, model, from, limit: MAX_OFFERS })
     const early = sort === 'latency' ? await readMedians(ctx, mostCalled(sums), from) : NO_MEDIANS

@@ -43,9 +43,11 @@ export const UsageFilterFields = {
   servedBy: z.enum(SERVED_BY).optional(),
 }
 const Filter = z.strictObject(UsageFilterFields)
+const USUAL_PERIOD = '30d'
 
 /**
- * Resolves the input of a filter. A model may have any name that calls accept. Lists cover the last 30 days by default.
+ * Resolves the input of a filter. A model may have any name that calls accept. Lists cover the last 30 days by
+ * default.
  */
 export async function readUsageFilter(
   ctx: Pick<Ctx, 'db' | 'clock'>,
@@ -54,7 +56,7 @@ export async function readUsageFilter(
 ): Promise<UsageFilter> {
   const { keyId, provider, endpoint, outcome, servedBy } = input
   const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
-  const window = readWindow(input, ctx.clock.now(), '30d')
+  const window = readWindow(input, ctx.clock.now(), USUAL_PERIOD)
   return { account, ...window, model, keyId, provider, endpoint, outcome, servedBy }
 }
 
@@ -240,7 +242,7 @@ export const listUsageBuckets = defineOperation({
   name: 'usage.buckets',
   summary: 'Get sums of usage over time',
   about:
-    'One bucket for each interval. Group by model, key, provider or endpoint. With is_period_before, the sums are those of the period of the same length just before, for a comparison. With top, the groups that cost most in the window have buckets of their own, and all others share one bucket of each interval, with is_rest.',
+    'One bucket for each interval. Group by model, key, provider or endpoint. With is_period_before, the sums are those of the period before, up to the same point in it, for a comparison. With top, the groups that cost most in the window have buckets of their own, and all others share one bucket of each interval, with is_rest.',
   example: { period: '7d', interval: 'day', groupBy: 'model' },
   access: 'buyer',
   input: Filter.extend({
@@ -254,7 +256,8 @@ export const listUsageBuckets = defineOperation({
   output: UsageBucketsSchema,
   run: async (ctx, actor, { interval, groupBy, top, isPeriodBefore, ...input }): Promise<UsageBuckets> => {
     const present = await readUsageFilter(ctx, actor.account, input)
-    const filter = isPeriodBefore ? { ...present, ...windowBefore(present) } : present
+    const period = input.from === undefined && input.to === undefined ? (input.period ?? USUAL_PERIOD) : undefined
+    const filter = isPeriodBefore ? { ...present, ...windowBefore(present, period) } : present
     if (filter.to - filter.from > MAX_WINDOW_MS[interval]) {
       const days = MAX_WINDOW_MS[interval] / DAY
       throw new AppError('invalid_request', { message: `By ${interval}, a window must be at most ${days} days.` })

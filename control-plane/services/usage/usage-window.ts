@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import { Instant } from '#control-plane/services/input-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Lengths of windows that end now, in milliseconds. Null covers all time. */
+/** Lengths of periods that end now, in milliseconds. Null covers all time. */
 const PERIODS = { '24h': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY, lifetime: null } as const
 export const PERIOD_NAMES = ['24h', '7d', '30d', '90d', 'lifetime'] as const
 export type Period = (typeof PERIOD_NAMES)[number]
 
-/** The input of a window: a period that ends now, or `from` (included) and `to` (excluded), each optional. */
+/**
+ * The input of a window: a period that ends now, of whole hours or UTC days with the running one, or `from` (included) and `to` (excluded), each
+ * optional.
+ */
 export const WindowFields = {
   period: z.enum(PERIOD_NAMES).optional(),
   from: Instant.optional(),
@@ -41,10 +44,13 @@ export function readWindow(
   return { from: sinceOf(input.period ?? otherwise, now), to: now + NEXT_MS }
 }
 
-/** The window of the same length just before another one. Throws `invalid_request` where no such window exists. */
-export function windowBefore({ from, to }: Window): Window {
-  const length = to - from
-  if (from - length >= 0) return { from: from - length, to: from }
+/**
+ * The window one length before another one. A period has its whole length, so that the running hour or day compares with
+ * the same part of an earlier one. Throws `invalid_request` where no such window exists.
+ */
+export function windowBefore({ from, to }: Window, period: Period | undefined): Window {
+  const length = (period === undefined ? undefined : PERIODS[period]) ?? to - from
+  if (from - length >= 0) return { from: from - length, to: to - length }
   throw new AppError('invalid_request', {
     message: 'No period of this length is before this one. Send a later from, or a shorter period.',
     param: 'isPeriodBefore',
@@ -53,5 +59,5 @@ export function windowBefore({ from, to }: Window): Window {
 
 function sinceOf(period: Period, now: number): number {
   const span = PERIODS[period]
-  return span === null ? 0 : Math.max(0, now - span)
+  return span === null ? 0 : Math.max(0, periodStart(now, span))
 }

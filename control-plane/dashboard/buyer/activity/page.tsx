@@ -6,6 +6,7 @@ import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestion
 import type { ShownPeriod, ShownTime } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import { intervalOf, PERIOD_MS, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { HeatMap } from '#control-plane/dashboard/charts/heat-map.tsx'
 import { heatRowsOf } from '#control-plane/dashboard/charts/heat-rows.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
@@ -249,7 +250,7 @@ function Hours({ hours, figure, period }: HoursProps) {
     <Card title={`${label} by hour of the day`} about="Stronger color = more">
       <HeatMap
         label={`${label} by day and hour`}
-        rows={heatRowsOf(values, { from: now - PERIOD_MS[period], now, zone })}
+        rows={heatRowsOf(values, { from: lastSpan(PERIOD_MS[period]).from, now, zone })}
         format={format}
         zone={zone === 'utc' ? 'UTC' : 'local time'}
       />

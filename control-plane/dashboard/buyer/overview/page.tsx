@@ -48,7 +48,7 @@ function Overview() {
   return (
     <Page
       title="Overview"
-      about="Your balance, your spending, and your savings against list prices."
+      about="Your balance, your spending, and your savings against list prices. Days are UTC days, today included."
       actions={
         <PeriodChoice value={period} onChoose={(next) => void navigate({ search: { period: next }, replace: true })} />
       }

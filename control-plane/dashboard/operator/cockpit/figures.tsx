@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { DAY_MS, everyBucket, HOUR_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, HOUR_MS, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorFiguresQuery } from '#control-plane/dashboard/data/documents/operator-figures.ts'
@@ -30,7 +30,7 @@ export function Figures() {
   const navigate = useNavigate({ from: '/operator' })
   const end = Math.ceil(useNow(REFRESH_MS) / HOUR_MS) * HOUR_MS
   const interval: Interval = days === '1' ? 'hour' : 'day'
-  const variables = { from: end - Number(days) * DAY_MS, bucket: interval }
+  const variables = { from: lastSpan(Number(days) * DAY_MS).from, bucket: interval }
   const query = useScreen(OperatorFiguresDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorFiguresDocument, variables, true)
   return (
@@ -42,7 +42,11 @@ export function Figures() {
           choices={PERIODS.map((value) => ({ value, label: LABELS[value] }))}
           onChoose={(next) => void navigate({ search: { days: next }, replace: true })}
         />
-        <span className="small muted">{`Ends with the running hour. Compared with the ${LABELS[days]} before.`}</span>
+        <span className="small muted">
+          {days === '1'
+            ? 'Ends with the running hour. Compared with the 24 hours before.'
+            : 'UTC days, today included. Compared with the same time before.'}
+        </span>
       </div>
       <Loaded query={query} waiting={<SkeletonFigures figures={8} />}>
         {(data) => (

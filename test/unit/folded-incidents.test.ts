@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { daysOfRecord, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import { uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { foldIncidents } from '#control-plane/dashboard/market/folded-incidents.ts'
 
 const MINUTE = 60_000
@@ -44,13 +44,4 @@ it('a strip has a cell for each day until today; a day without calls is unknown'
     [99, 7],
     [null, 0],
   ])
-})
-
-it('the record of a new market begins with its first call, that of an old one has all its days', () => {
-  const today = Date.UTC(2_026, 10, 28)
-  const points = [today - 48 * HOUR, today].map((bucket) => ({ bucket, hours: 24, uptimePct: 99, uptimeBase: 7 }))
-  expect(daysOfRecord(points, today + HOUR, 90, false)).toBe(3)
-  expect(daysOfRecord(points, today + HOUR, 2, false)).toBe(2)
-  expect(daysOfRecord(points, today + HOUR, 90, true)).toBe(90)
-  expect(daysOfRecord([], today + HOUR, 90, false)).toBe(1)
 })

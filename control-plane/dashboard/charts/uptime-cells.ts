@@ -1,5 +1,5 @@
 import type { Zone } from '#control-plane/dashboard/data/format.ts'
-import { day, instant } from '#control-plane/dashboard/data/format.ts'
+import { day, hour } from '#control-plane/dashboard/data/format.ts'
 import { DAY_MS, HOUR_MS } from './every-bucket.ts'
 
 const DAY_HOURS = 24
@@ -23,19 +23,16 @@ export function uptimeCells(points: readonly UptimePoint[], now: number, zone: Z
   return Array.from({ length: cells }, (_, at) => {
     const bucket = end - (cells - at) * hours * HOUR_MS
     const point = points.find((one) => one.bucket === bucket)
-    const text = hours === 1 ? instant(bucket, zone) : `${hours} hours from ${instant(bucket, zone)}`
+    const until = bucket + hours * HOUR_MS
+    const text = `${day(bucket, zone)}, ${hour(bucket, zone)} to ${hour(until, zone)}`
     return { name: text, uptimePct: point?.uptimePct ?? null, base: point?.uptimeBase ?? 0 }
   })
 }
 
-/**
- * The number of days to draw, today included: the days since the first point, or `most` days for a market with calls
- * before the record.
- */
-export function daysOfRecord(points: readonly UptimePoint[], now: number, most: number, isOlder: boolean): number {
-  const first = points.reduce((least, { bucket }) => Math.min(least, bucket), now)
-  const sinceFirst = Math.floor(now / DAY_MS) - Math.floor(first / DAY_MS) + 1
-  return isOlder ? most : Math.min(most, sinceFirst)
+/** The ends of the strip of {@link uptimeCells}. */
+export function endsOfDay(now: number, zone: Zone): readonly [string, string] {
+  const end = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS
+  return [`${hour(end - DAY_MS, zone)}${zone === 'utc' ? ' UTC' : ''}`, 'Now']
 }
 
 /** The cells of the last days, of which the last is today in UTC. The points are those of days. */

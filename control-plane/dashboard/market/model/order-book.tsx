@@ -90,7 +90,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
       text: ({ provider }) => provider,
     },
     {
-      label: 'Below list',
+      label: 'Discount',
       isNumber: true,
       cell: ({ discountPct }) => percent(discountPct),
       text: ({ discountPct }) => discountPct,
@@ -121,7 +121,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
     },
     {
       label: 'State',
-      cell: ({ available }) => <Badge tone={available ? 'good' : 'plain'}>{available ? 'on sale' : 'waiting'}</Badge>,
+      cell: ({ available }) => (available ? 'on sale' : <Badge tone="warn">waiting</Badge>),
       text: ({ available }) => (available ? 'on sale' : 'waiting'),
     },
   ]

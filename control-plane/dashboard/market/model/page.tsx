@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { DAY_MS, everyBucket, HOUR_MS, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
-import { uptimeCells } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import { endsOfDay, uptimeCells } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -111,7 +111,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
   const { paid = [], references = [] } = data.priceHistory ?? {}
   const days = everyBucket(paid ?? [], 'day', lastSpan(HISTORY_MS))
   return (
-    <Card title="Price history" about="What buyers paid below the list price, by day">
+    <Card title="Price history" about="Share of the list price that buyers saved, by UTC day">
       {paid === null ? (
         <NotSummed />
       ) : paid.length === 0 ? (
@@ -123,7 +123,7 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
           label="Discount by day"
           times={days.map(([at]) => at)}
           series={[
-            { name: 'Paid', values: days.map(([, row]) => row?.discountPct ?? null) },
+            { name: 'Average', values: days.map(([, row]) => row?.discountPct ?? null) },
             { name: 'Best', values: days.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}
@@ -164,7 +164,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       label: 'Trust',
       cell: ({ trusted }) => (
         <>
-          <Badge tone={trusted ? 'good' : 'warn'}>{trusted ? 'trusted' : 'not trusted'}</Badge>
+          {trusted ? 'trusted' : <Badge tone="warn">not trusted</Badge>}
           <span className="sub">{trusted ? 'by operators' : 'where calls allow it'}</span>
         </>
       ),
@@ -188,7 +188,11 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       cell: ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : count(tpsP50)),
       text: ({ tpsP50 }) => tpsP50,
     },
-    { label: 'Last 24 hours', cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} /> },
+    {
+      label: 'Last 24 hours',
+      cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} ends={endsOfDay(now, zone)} />,
+      phone: 'bare',
+    },
     { ...ANSWERED, label: 'Uptime 24 h' },
   ]
   return (

@@ -1,13 +1,12 @@
-import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
 import type { UptimeCell, UptimePoint } from '#control-plane/dashboard/charts/uptime-cells.ts'
-import { daysOfRecord, uptimeCells, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
-import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import { endsOfDay, uptimeCells, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import { StripLegend, UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents/public-status.ts'
 import type { PublicStatusDaysQuery } from '#control-plane/dashboard/data/documents/public-status-days.ts'
 import { PublicStatusDaysDocument } from '#control-plane/dashboard/data/documents/public-status-days.ts'
-import { compact, count, day, percent } from '#control-plane/dashboard/data/format.ts'
+import { count, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -15,7 +14,6 @@ import { IncidentTable } from '#control-plane/dashboard/market/incident-table.ts
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
-import { Monogram } from '#control-plane/dashboard/ui/monogram.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, NotSummed, SkeletonCard } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -23,16 +21,22 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const HOURS = 24
 const DAYS = 90
-/** Days before the record that are searched for older calls. */
-const DAYS_BEFORE = 900
 /** Below this share of answered calls the market counts as degraded, if it has this number of calls. */
 const WELL_PCT = 95
 const ENOUGH_CALLS = 20
 const REFRESH_MS = 30_000
-const RAILS: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
-  up: { tone: 'good', label: 'up' },
+/** Rows that a table shows at first. Rows with too few calls to measure come after them. */
+const [LEAST_ROWS, MOST_ROWS] = [3, 15]
+const RAIL_STATES: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
+  up: { tone: 'plain', label: 'up' },
   down: { tone: 'bad', label: 'down' },
   switched_off: { tone: 'warn', label: 'switched off' },
+}
+const RAIL_NAMES: Readonly<Record<string, string>> = {
+  credit: 'Prepaid credit',
+  'x402-upto': 'x402, up to an amount',
+  'x402-exact': 'x402, exact amount',
+  mpp: 'MPP',
 }
 
 function Waiting() {
@@ -67,6 +71,7 @@ export function StatusPage() {
                 isModel
               />
               <div className="grid top">
+                <Rails data={data} />
                 <Uptime
                   title="Providers"
                   measure="Uptime"
@@ -75,7 +80,6 @@ export function StatusPage() {
                   points={data.providerHours}
                   curl={curl}
                 />
-                <Rails data={data} />
               </div>
             </div>
           </>
@@ -95,12 +99,24 @@ function verdictOf({ rails, declaredIncidents, all }: PublicStatusQuery): Verdic
   if (rails !== null && down.length === rails.length && down.length > 0)
     return { tone: 'bad', text: 'Outage: paid calls are refused' }
   if (down.length > 0)
-    return { tone: 'bad', text: `Partial outage: ${down.map(({ rail }) => rail).join(', ')} is down` }
-  if (open.length > 0)
-    return { tone: 'warn', text: `Operational, ${open.length} open ${open.length === 1 ? 'incident' : 'incidents'}` }
+    return { tone: 'bad', text: `Partial outage: ${down.map(({ rail }) => RAIL_NAMES[rail] ?? rail).join('; ')}` }
+  const [first, ...more] = open
+  if (first !== undefined)
+    return {
+      tone: 'warn',
+      text: more.length > 0 ? `Degraded: ${open.length} open incidents` : `Degraded: ${subjectOf(first.node)}`,
+    }
   if (uptimePct !== null && uptimePct < WELL_PCT && uptimeBase >= ENOUGH_CALLS)
     return { tone: 'warn', text: 'Degraded: more calls fail than usual' }
   return { tone: 'good', text: 'All systems operational' }
+}
+
+type Announcement = NonNullable<PublicStatusQuery['declaredIncidents']>['edges'][number]['node']
+
+/** The title of an incident and what it affects. */
+function subjectOf({ title, models, providers }: Pick<Announcement, 'title' | 'models' | 'providers'>): string {
+  const named = [...models, ...providers]
+  return named.length === 0 ? title : `${title} (${named.join(', ')})`
 }
 
 function Summary({ data }: { readonly data: PublicStatusQuery }) {
@@ -120,21 +136,30 @@ function Summary({ data }: { readonly data: PublicStatusQuery }) {
 
 type Share = { readonly share: number | null; readonly base: number }
 
-/** A share, with the number of calls that it is measured from. */
-function shareColumn(label: string): Column<Share> {
+/** A share, with the number of calls or attempts that it is measured from. */
+function shareColumn<Row extends Share>(label: string, of: (row: Row) => string): Column<Row> {
   return {
     label,
     isNumber: true,
-    cell: ({ share, base }) => (
+    cell: (row) => (
       <>
-        {percent(share, 2)}
-        <span className="sub">of {count(base)}</span>
+        {percent(row.share, 2)}
+        <span className="sub">
+          of {count(row.base)} {of(row)}
+        </span>
       </>
     ),
     text: ({ share }) => share,
     unit: 'percent',
+    file: [
+      { label, text: ({ share }) => share, unit: 'percent' },
+      { label: 'Calls', text: ({ base }) => base },
+    ],
+    phone: 'lead',
   }
 }
+
+const MARKET = 'Whole market'
 
 type DayRow = Share & { readonly name: string; readonly cells: readonly UptimeCell[] }
 
@@ -146,76 +171,61 @@ function dayRow(name: string, sum: Sum | undefined, cells: readonly UptimeCell[]
   return { name, cells, share: uptimePct, base: uptimeBase }
 }
 
-function dayColumns(period: string): readonly Column<DayRow>[] {
-  return [
-    {
-      label: 'Part',
-      cell: ({ name }) => (
-        <span className="named">
-          <Monogram name={name} />
-          <span className="nowrap">{name}</span>
-        </span>
-      ),
-      text: ({ name }) => name,
-    },
-    { label: period, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} />, phone: 'bare' },
-    { ...shareColumn('Uptime'), phone: 'lead' },
-  ]
-}
+const DAY_COLUMNS: readonly Column<DayRow>[] = [
+  {
+    label: 'Part',
+    cell: ({ name }) => <span className="nowrap">{name === MARKET ? <strong>{name}</strong> : name}</span>,
+    text: ({ name }) => name,
+  },
+  {
+    label: `Last ${DAYS} days`,
+    cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} ends={[`${DAYS} days ago`, 'Today']} />,
+    phone: 'bare',
+  },
+  shareColumn('Uptime', ({ name }) => (name === MARKET ? 'calls' : 'attempts')),
+]
 
 const ABOUT_DAYS =
-  'One bar per UTC day. Market: share of calls answered. Providers: share of attempts answered, minus back-off time.'
+  'One bar for each UTC day. Whole market: share of calls answered. Providers: share of attempts answered, minus back-off time.'
 
-/** The long record: the market as a whole, and each provider. A new market begins with the day of its first call. */
+/** The long record: the market as a whole, and each provider. */
 function Days() {
-  const variables = { days: daysAgo(DAYS - 1), before: daysAgo(DAYS - 1 + DAYS_BEFORE) }
+  const variables = { days: daysAgo(DAYS - 1) }
   const query = useScreen(PublicStatusDaysDocument, variables, { everyMs: REFRESH_MS })
   const now = useNow(60_000)
   return (
     <Loaded query={query}>
-      {(data) => {
-        const points = data.allDays ?? []
-        const isOlder = (data.callsBefore?.[0]?.calls ?? 0) > 0
-        const days = data.allDays === null ? DAYS : daysOfRecord(points, now, DAYS, isOlder)
-        const period = days === 1 ? 'Today' : `Last ${days} days`
-        const first = day(now - (days - 1) * DAY_MS, 'utc')
-        return (
-          <Card
-            title={period}
-            about={
-              days === DAYS || points.length === 0 ? ABOUT_DAYS : `Since the first call on ${first}. ${ABOUT_DAYS}`
-            }
-            isFlush
-          >
-            {data.allDays === null || data.allPeriod === null ? (
-              <NotSummed />
-            ) : (
-              <Table
-                label="Days"
-                columns={dayColumns(period)}
-                rows={dayRows(data, now, days)}
-                isRanked
-                keyOf={({ name }) => name}
-                curl={curlOf(PublicStatusDaysDocument, variables)}
-                empty={null}
-              />
-            )}
-          </Card>
-        )
-      }}
+      {(data) => (
+        <Card title={`Last ${DAYS} days`} about={ABOUT_DAYS} isFlush>
+          <StripLegend />
+          {data.allDays === null || data.allPeriod === null ? (
+            <NotSummed />
+          ) : (
+            <Table
+              label="Days"
+              columns={DAY_COLUMNS}
+              rows={dayRows(data, now)}
+              isRanked
+              keyOf={({ name }) => name}
+              curl={curlOf(PublicStatusDaysDocument, variables)}
+              empty={null}
+            />
+          )}
+        </Card>
+      )}
     </Loaded>
   )
 }
 
 /** The market first, then its providers by name. */
-function dayRows(data: PublicStatusDaysQuery, now: number, days: number): DayRow[] {
+function dayRows(data: PublicStatusDaysQuery, now: number): DayRow[] {
   const { allDays, allPeriod, providerDays, providerPeriods } = data
   const points = providerDays ?? []
   const names = [...new Set(points.map(({ name }) => name ?? ''))]
     .filter((name) => name !== '')
     .sort((a, b) => (a < b ? -1 : 1))
   return [
-    dayRow('Whole market', allPeriod?.[0], uptimeDays(allDays ?? [], now, days)),
+    dayRow(MARKET, allPeriod?.[0], uptimeDays(allDays ?? [], now, DAYS)),
     ...names.map((name) =>
       dayRow(
         name,
@@ -223,7 +233,7 @@ function dayRows(data: PublicStatusDaysQuery, now: number, days: number): DayRow
         uptimeDays(
           points.filter((point) => point.name === name),
           now,
-          days,
+          DAYS,
         ),
       ),
     ),
@@ -234,12 +244,19 @@ function Rails({ data }: { readonly data: PublicStatusQuery }) {
   return (
     <Card title="Ways to pay">
       <Facts
-        facts={(data.rails ?? []).map(({ rail, state }) => [
-          rail,
-          <Badge key={rail} tone={RAILS[state]?.tone ?? 'plain'}>
-            {RAILS[state]?.label ?? state}
-          </Badge>,
-        ])}
+        facts={(data.rails ?? []).map(({ rail, state }) => {
+          const { tone, label } = RAIL_STATES[state] ?? { tone: 'warn', label: state }
+          return [
+            RAIL_NAMES[rail] ?? rail,
+            tone === 'plain' ? (
+              label
+            ) : (
+              <Badge key={rail} tone={tone}>
+                {label}
+              </Badge>
+            ),
+          ]
+        })}
       />
     </Card>
   )
@@ -289,15 +306,20 @@ function Uptime({
   rows.sort(
     (a, b) => (a.share ?? Number.POSITIVE_INFINITY) - (b.share ?? Number.POSITIVE_INFINITY) || b.calls - a.calls,
   )
+  const measured = rows.filter(({ share }) => share !== null).length
+  const ends = endsOfDay(now, zone)
   const columns: readonly Column<(typeof rows)[number]>[] = [
     {
       label: title.slice(0, -1),
       cell: ({ name }) => (isModel ? <ModelLink model={name} /> : name),
       text: ({ name }) => name,
     },
-    { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
-    shareColumn(measure),
-    { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+    {
+      label: `Last ${HOURS} hours`,
+      cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} ends={ends} />,
+      phone: 'bare',
+    },
+    shareColumn(measure, () => (isModel ? 'calls' : 'attempts')),
   ]
   return (
     <Card title={title} about={about} isFlush>
@@ -305,7 +327,7 @@ function Uptime({
         label={`Uptime of ${title.toLowerCase()}`}
         columns={columns}
         rows={rows}
-        most={15}
+        most={Math.min(Math.max(measured, LEAST_ROWS), MOST_ROWS)}
         keyOf={({ name }) => name}
         curl={curl}
         empty={
@@ -344,7 +366,7 @@ function Declared({ data }: { readonly data: PublicStatusQuery }) {
                     <Time at={at} />
                   </span>
                   <span>
-                    {note} <span className="muted">({then})</span>
+                    {note} {then === state ? null : <span className="muted">({then})</span>}
                   </span>
                 </li>
               ))}

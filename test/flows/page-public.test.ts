@@ -89,7 +89,7 @@ it('shows the receipt of a call to its buyer alone, exact to the micro', async (
   await buyer.page.getByText('You have no call with this ID').waitFor()
   const stranger = await open()
   await stranger.page.goto(`${site}/receipt?id=${id}`)
-  await stranger.page.getByText('This receipt is private').waitFor()
+  await stranger.page.getByText('Sign in to see this receipt').waitFor()
   expect(await stranger.page.locator('main').textContent()).not.toContain(exact(cost))
   expect([...buyer.complaints, ...stranger.complaints]).toEqual([])
   await Promise.all([buyer.context.close(), stranger.context.close()])
@@ -230,7 +230,7 @@ it('a read that is refused in part or as a whole: the screen says so, shows no z
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Retry' }).click()
   await missing.waitFor({ state: 'detached' })
-  await page.getByText('below list prices, over').waitFor()
+  await page.getByText('saved, over').waitFor()
 
   await answerTo('PublicHome', () => null)
   await page.reload()

@@ -6,8 +6,9 @@ type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
 /** Columns that several tables of models and of sellers share. */
 
-export const BELOW_LIST: Column<Pick<Market, 'bestDiscountPct'>> = {
-  label: 'Below list',
+/** The discount of the best offer on sale now. The share that buyers have saved has the name "Saved". */
+export const DISCOUNT: Column<Pick<Market, 'bestDiscountPct'>> = {
+  label: 'Discount',
   isNumber: true,
   cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
   text: ({ bestDiscountPct }) => bestDiscountPct,

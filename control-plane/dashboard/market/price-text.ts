@@ -30,13 +30,13 @@ export function priceFile<Row>(
   ]
 }
 
-/** Decimals of a price per million tokens: a tenth of a cent, in all of a column. */
+/** Most decimals of a price per million tokens: a tenth of a cent. Cents are always shown, and lower prices in full. */
 const PRICE_DIGITS = 3
 const LEAST_SHOWN = 1_000
 
 function perMillion(price: number | null): string {
   if (price === null) return UNKNOWN
-  return price > 0 && price < LEAST_SHOWN ? money(price) : fixedMoney(price, PRICE_DIGITS)
+  return price > 0 && price < LEAST_SHOWN ? money(price) : fixedMoney(price, PRICE_DIGITS).replace(/(\.\d\d)0$/, '$1')
 }
 
 /** The price with its unit, for columns in which models are sold by tokens and by other units. */

@@ -91,7 +91,7 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
         {
           label: `Saved in ${during}`,
           value: <Amount micro={savings?.savedMicro} />,
-          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} below list prices`,
+          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} of list prices`,
         },
         {
           label: `Failed in ${during}`,
@@ -204,7 +204,7 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
     phone: 'fact',
   },
   {
-    label: 'Below list',
+    label: 'Share saved',
     isNumber: true,
     cell: ({ savedPct }) => evenPercent(savedPct),
     text: ({ savedPct }) => savedPct,

@@ -154,7 +154,7 @@ const SIDES: readonly Column<Line>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Below list',
+    label: 'Share saved',
     isNumber: true,
     cell: ({ costMicro, listMicro }) =>
       listMicro === 0 ? <Unknown /> : evenPercent((1 - costMicro / listMicro) * 100),

@@ -94,7 +94,13 @@ const RANK_COLUMNS: readonly Column<Rank>[] = [
     unit: 'microUsd',
     phone: 'fact',
   },
-  { label: 'Below list', isNumber: true, cell: (rank) => evenPercent(savedPct(rank)), text: savedPct, unit: 'percent' },
+  {
+    label: 'Share saved',
+    isNumber: true,
+    cell: (rank) => evenPercent(savedPct(rank)),
+    text: savedPct,
+    unit: 'percent',
+  },
 ]
 
 type RankingsProps = {

@@ -9,7 +9,7 @@ import { compact, day, hour, percent, toMicro, UNKNOWN } from '#control-plane/da
 import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { BELOW_LIST, CALLS_24H } from '#control-plane/dashboard/market/market-columns.tsx'
+import { CALLS_24H, DISCOUNT } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
 import type { ShownTrade } from '#control-plane/dashboard/market/trade-table.tsx'
@@ -108,7 +108,7 @@ function Proof({
   return (
     <div className="proof">
       <div className="card saving">
-        <span className="muted">Saved by buyers in the last {DAYS} days</span>
+        <span className="muted">Saved on list prices in the last {DAYS} days</span>
         <Saving totals={totals} />
       </div>
       {url !== undefined ? (
@@ -230,7 +230,7 @@ function Saving({ totals }: HeroProps) {
     <>
       <output>{percent(share)}</output>
       <span className="muted">
-        <Amount micro={saved} /> below list prices, over {compact(trades)} charged calls
+        <Amount micro={saved} /> saved, over {compact(trades)} charged calls
       </span>
     </>
   )
@@ -248,7 +248,7 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
           {
             label: 'Saved in 24 hours',
             value: <Amount micro={day?.saved} />,
-            hint: `${percent(day?.share)} below list`,
+            hint: `${percent(day?.share)} of list prices`,
           },
           { label: `Paid in ${DAYS} days`, value: <Amount micro={data.marketTotals?.volumeMicro} /> },
         ]}
@@ -281,7 +281,7 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   const { zone } = useSettings()
   const hours = everyBucket(data.marketSeries ?? [], 'hour', lastSpan(DAY_MS))
   return (
-    <Card title="Calls by hour" about="The last day">
+    <Card title="Calls by hour" about="24 hours, the running one included">
       {data.marketSeries === null ? (
         <NotSummed />
       ) : hours.length === 0 ? (
@@ -321,7 +321,7 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
     text: ({ id }) => id,
   },
   PRICE,
-  BELOW_LIST,
+  DISCOUNT,
   CALLS_24H,
   {
     label: 'Paid 24 h',

@@ -14,7 +14,7 @@ import { aboutRole } from '#control-plane/dashboard/market/join/about-role.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Ago } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { ErrorNotice, Loaded, Notice, SkeletonScreen } from '#control-plane/dashboard/ui/states.tsx'
+import { ErrorNotice, Loaded, SkeletonScreen } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 /** Keeps the secret of an invite link in this tab while the reader signs in. */
@@ -38,10 +38,17 @@ export function JoinPage() {
 
 function NoLink() {
   return (
-    <Card
+    <NoInvitation
       title="This address has no invitation"
       about="An invitation is a link with a secret behind the #. The secret is missing here."
-    >
+    />
+  )
+}
+
+/** Tells a reader without a working link what to do. */
+function NoInvitation({ title, about }: { readonly title: string; readonly about: string }) {
+  return (
+    <Card title={title} about={about}>
       <div className="form">
         <p>
           <strong>You received a link.</strong> Open it again, and copy all of it: the part behind # belongs to the
@@ -157,7 +164,8 @@ function Invitation({ secret }: { readonly secret: string }) {
   // A link that was used up by this very join is not read again.
   const query = useScreen(PageOpenInviteLinkDocument, { secret }, { isOn: accept.isIdle || accept.isError })
   const { error } = query
-  if (error instanceof MarketError && error.code === 'not_found') return <Notice tone="bad">{error.message}</Notice>
+  if (error instanceof MarketError && error.code === 'not_found')
+    return <NoInvitation title="No invitation to open" about={error.message} />
   return (
     <Loaded query={query}>
       {({ openInviteLink: invite }) =>

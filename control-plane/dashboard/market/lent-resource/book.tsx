@@ -125,7 +125,7 @@ type Line = NonNullable<PublicResourceQuery['resourceBook']>['edges'][number]['n
 const COLUMNS: readonly Column<Line>[] = [
   { label: 'Rank', cell: ({ rank }) => `#${rank}`, text: ({ rank }) => rank },
   {
-    label: 'Below list',
+    label: 'Discount',
     isNumber: true,
     cell: ({ discountPct }) => percent(discountPct),
     text: ({ discountPct }) => discountPct,
@@ -135,7 +135,7 @@ const COLUMNS: readonly Column<Line>[] = [
     label: 'Can serve',
     cell: ({ canServe, whyNot }) =>
       canServe ? (
-        <Badge tone="good">yes</Badge>
+        'yes'
       ) : (
         <>
           <Badge tone="warn">no</Badge>

@@ -75,7 +75,7 @@ function Figures({ market }: { readonly market: ShownResource['market'] }) {
           value: liveOffers,
           hint: liveOffers === offers ? 'all healthy' : `${offers - liveOffers} paused after failures`,
         },
-        { label: 'Best below list', value: percent(bestDiscountPct), hint: `median ${percent(medianDiscountPct)}` },
+        { label: 'Best discount', value: percent(bestDiscountPct), hint: `median ${percent(medianDiscountPct)}` },
         { label: 'Calls, 24 h', value: compact(calls24h), hint: `${compact(calls7d)} in 7 days` },
         {
           label: 'Paid, 24 h',

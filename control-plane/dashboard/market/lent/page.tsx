@@ -97,14 +97,14 @@ const COLUMNS: readonly Column<Row>[] = [
     text: ({ liveOffers }) => liveOffers,
   },
   {
-    label: 'Best below list',
+    label: 'Best discount',
     isNumber: true,
     cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
     text: ({ bestDiscountPct }) => bestDiscountPct,
     unit: 'percent',
   },
   {
-    label: 'Median below list',
+    label: 'Median discount',
     isNumber: true,
     cell: ({ medianDiscountPct }) => percent(medianDiscountPct),
     text: ({ medianDiscountPct }) => medianDiscountPct,

@@ -6,13 +6,7 @@ import type { MarketSort, PublicModelsQuery } from '#control-plane/dashboard/dat
 import { PublicModelsDocument } from '#control-plane/dashboard/data/documents/public-models.ts'
 import { compact, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import {
-  ANSWERED,
-  BELOW_LIST,
-  CALLS_24H,
-  FIRST_TOKEN,
-  SELLERS,
-} from '#control-plane/dashboard/market/market-columns.tsx'
+import { ANSWERED, CALLS_24H, DISCOUNT, FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
 import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
@@ -63,7 +57,8 @@ export function ModelsPage() {
     feature,
     minContext: context,
     minDiscountPct: discount,
-    minSellers: sellers,
+    // Models that nobody sells are listed on request.
+    minSellers: sellers === undefined ? 1 : sellers === 0 ? undefined : sellers,
     minUptimePct: uptime,
     sort,
     isReversed: reverse === 'yes' ? true : undefined,
@@ -82,7 +77,7 @@ export function ModelsPage() {
     change({ compare: next.length === 0 ? undefined : next.join(','), after })
   }
   return (
-    <Page title="Models" about="Every model that can be called here, at the best price that a healthy seller asks now.">
+    <Page title="Models" about="Models on sale, at the best price that a healthy seller asks now.">
       <Facets search={search} onChange={change} />
       {compared.length === 0 ? null : <Comparison ids={compared} onClear={() => change({ compare: undefined })} />}
       <Loaded query={query}>
@@ -103,8 +98,13 @@ export function ModelsPage() {
                 }}
                 empty={
                   <Empty title="No models match">
-                    <p>Use fewer filters to see more models.</p>
-                    <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
+                    <p>Use fewer filters to see more models. Models that no seller offers now are left out.</p>
+                    <div className="actions">
+                      <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
+                      {sellers === 0 ? null : (
+                        <Button onClick={() => change({ sellers: 0 })}>Include models without a seller</Button>
+                      )}
+                    </div>
                   </Empty>
                 }
                 foot={
@@ -127,6 +127,14 @@ export function ModelsPage() {
 
 type SearchOf = RegisteredRouter['routesByPath']['/models']['types']['fullSearchSchema']
 type FacetsProps = { readonly search: SearchOf; readonly onChange: (next: Partial<SearchOf>) => void }
+
+const SELLER_CHOICES = [
+  { value: '', label: 'On sale' },
+  { value: '2', label: '2 or more' },
+  { value: '3', label: '3 or more' },
+  { value: '5', label: '5 or more' },
+  { value: '0', label: 'Any or none' },
+]
 
 const CONDITIONS = ['modality', 'feature', 'context', 'discount', 'sellers', 'uptime'] as const
 
@@ -176,18 +184,17 @@ function Facets({ search, onChange }: FacetsProps) {
         onChange={(context) => onChange({ context })}
       />
       <NumberSelect
-        label="Below list by"
+        label="Discount"
         unit="%"
         values={[10, 20, 30, 50]}
         value={search.discount}
         onChange={(discount) => onChange({ discount })}
       />
-      <NumberSelect
+      <Select
         label="Sellers"
-        unit="or more"
-        values={[1, 2, 3, 5]}
-        value={search.sellers}
-        onChange={(sellers) => onChange({ sellers })}
+        value={search.sellers === undefined ? '' : String(search.sellers)}
+        choices={SELLER_CHOICES}
+        onChange={({ currentTarget: { value } }) => onChange({ sellers: value === '' ? undefined : Number(value) })}
       />
       <NumberSelect
         label="Answered"
@@ -224,7 +231,10 @@ function NumberSelect({ label, unit, values, value, onChange }: NumberProps) {
       value={value === undefined ? '' : String(value)}
       choices={[
         { value: '', label: 'Any' },
-        ...values.map((one) => ({ value: String(one), label: `${compact(one)}${unit === '%' ? '%' : ` ${unit}`}` })),
+        ...values.map((one) => ({
+          value: String(one),
+          label: `${compact(one)}${unit === '%' ? '% or more' : ` ${unit}`}`,
+        })),
       ]}
       onChange={(event) => onChange(values.find((one) => String(one) === event.currentTarget.value))}
     />
@@ -244,7 +254,7 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
       text: ({ id }) => id,
     },
     PRICE,
-    BELOW_LIST,
+    DISCOUNT,
     {
       label: 'Context',
       isNumber: true,
@@ -300,7 +310,7 @@ function ComparedModels({ rows }: { readonly rows: readonly Row[] }) {
   const lines: readonly (readonly [string, (row: Row) => React.ReactNode])[] = [
     ['Price, in · out', ({ best, mediaUnit }) => unitPriceText(best, mediaUnit)],
     ['List price', ({ direct, mediaUnit }) => unitPriceText(direct, mediaUnit)],
-    ['Below list', ({ bestDiscountPct }) => percent(bestDiscountPct)],
+    ['Discount', ({ bestDiscountPct }) => percent(bestDiscountPct)],
     ['Context', (row) => contextText(row)],
     ['First token 24 h', ({ ttftP50Ms }) => milliseconds(ttftP50Ms)],
     ['Tokens a second 24 h', ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : compact(tpsP50))],

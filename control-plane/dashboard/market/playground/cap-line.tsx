@@ -57,7 +57,7 @@ export function CapLine({ caps }: { readonly caps: Caps }) {
             </Button>
           )
         ) : (
-          <span>Paid with the key that you signed in with. Its limits apply.</span>
+          <span>Calls are paid with the key that you signed in with, within its limits.</span>
         )}
       </p>
       {keyId === undefined || daily == null ? null : (

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -38,7 +39,7 @@ export function CodeDialog({ dialog, url, calls }: Props) {
         <Code label={`The call in ${language}`} text={snippetOf(language, url, shown.call)} />
       )}
       <p className="muted small">
-        The code reads an API key from MARKET_KEY. Create one on the keys screen. The playground itself uses none.
+        The code reads an API key from MARKET_KEY. <Link to="/buyer/keys">Create an API key</Link>
       </p>
     </Dialog>
   )

@@ -13,7 +13,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, ErrorNotice, isMissing, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import { ErrorNotice, isMissing, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import { CallReceipt, MoneyReceipt } from './receipt.tsx'
 
 const TRANSACTION = /^0x[0-9a-fA-F]{64}$/
@@ -57,6 +57,9 @@ function Question({ id }: { readonly id: string | undefined }) {
   )
 }
 
+const WHO_SEES =
+  'You see the receipts of your own calls. The receipt of a call paid by wallet is visible to anyone with its ID, without the prompt and the answer.'
+
 /** A call whose answer shows its head. */
 function FirstCall() {
   const { data } = useScreen(PublicApiDocument, {})
@@ -67,17 +70,18 @@ function FirstCall() {
 
 function HowTo() {
   return (
-    <Card title="Find a receipt">
-      <Empty title="Enter the ID of a call">
-        <p>
+    <Card
+      title="Find the ID of a call"
+      about={
+        <>
           Each answer has its request ID in the header <code>x-request-id</code>.
-        </p>
+        </>
+      }
+    >
+      <div className="form">
         <FirstCall />
-        <p className="muted">
-          Receipts of calls on credit are visible to their buyer only. Receipts of calls paid by wallet are visible to
-          anyone with the ID, without the prompt and the answer.
-        </p>
-      </Empty>
+        <p className="muted">{WHO_SEES}</p>
+      </div>
     </Card>
   )
 }
@@ -143,10 +147,15 @@ function Public({ id, otherwise }: PublicProps) {
 
 function Unknown() {
   return (
-    <Card title="No receipt">
-      <Empty title="You have no call with this ID">
-        <p>A call appears here a few seconds after its answer. You see your own calls only.</p>
-      </Empty>
+    <Card title="You have no call with this ID" about="A call appears here a few seconds after its answer.">
+      <div className="form">
+        <p className="muted">{WHO_SEES}</p>
+        <div className="actions">
+          <Link to="/buyer/logs" search={{}} className="button">
+            Open your logs
+          </Link>
+        </div>
+      </div>
     </Card>
   )
 }
@@ -154,13 +163,18 @@ function Unknown() {
 function SignInFirst() {
   const { href } = useLocation()
   return (
-    <Card title="No receipt">
-      <Empty title="This receipt is private">
-        <p>Only the buyer who made the call can see it. Receipts of calls paid by wallet are public.</p>
-        <Link to="/sign-in" search={{ to: href }} className="button" data-kind="primary">
-          Sign in as a buyer
-        </Link>
-      </Empty>
+    <Card
+      title="Sign in to see this receipt"
+      about="If the ID is that of a call on credit, only its buyer sees the receipt."
+    >
+      <div className="form">
+        <p className="muted">{WHO_SEES}</p>
+        <div className="actions">
+          <Link to="/sign-in" search={{ to: href }} className="button" data-kind="primary">
+            Sign in as a buyer
+          </Link>
+        </div>
+      </div>
     </Card>
   )
 }

@@ -200,7 +200,7 @@ function WithWallet({ isBusy, onWallet }: WalletProps) {
           <p className="muted">No wallet extension found. Install one, or create a key in a terminal:</p>
           <Code
             label="Sign in at the command line"
-            text={`npx market login --url ${location.origin} --private-key-env WALLET_KEY`}
+            text={`npx market login \\\n  --url ${location.origin} \\\n  --private-key-env WALLET_KEY`}
           />
         </div>
       ) : (

@@ -17,21 +17,25 @@ type Props = {
 
 /** Signs in with a passkey, or opens an account with one. */
 export function WithPasskey({ isBusy, passkeyOrigin, onCreate, onUse, onRecover }: Props) {
-  const isHere = passkeyOrigin === location.origin
-  const isReady = isHere && hasPasskeys()
   return (
     <Card title="Passkey" about="Use your fingerprint, face or screen lock. No password, no wallet, no extension.">
       <div className="form">
-        {isHere || passkeyOrigin === undefined ? null : <Elsewhere passkeyOrigin={passkeyOrigin} />}
-        {isHere && !hasPasskeys() ? <Notice tone="warn">This browser does not support passkeys.</Notice> : null}
-        <div className="actions">
-          <Button kind="primary" disabled={isBusy || !isReady} onClick={onCreate}>
-            Create an account
-          </Button>
-          <Button disabled={isBusy || !isReady} onClick={onUse}>
-            Use a passkey
-          </Button>
-        </div>
+        {passkeyOrigin !== undefined && passkeyOrigin !== location.origin ? (
+          <Elsewhere passkeyOrigin={passkeyOrigin} />
+        ) : hasPasskeys() ? (
+          <div className="actions">
+            <Button kind="primary" disabled={isBusy || passkeyOrigin === undefined} onClick={onCreate}>
+              Create an account
+            </Button>
+            <Button disabled={isBusy || passkeyOrigin === undefined} onClick={onUse}>
+              Use a passkey
+            </Button>
+          </div>
+        ) : (
+          <Notice tone="warn">
+            This browser does not support passkeys. Use another browser, or another way below.
+          </Notice>
+        )}
         <Recovery isBusy={isBusy} onRecover={onRecover} />
       </div>
     </Card>
@@ -39,12 +43,20 @@ export function WithPasskey({ isBusy, passkeyOrigin, onCreate, onUse, onRecover 
 }
 
 function Elsewhere({ passkeyOrigin }: { readonly passkeyOrigin: string | null }) {
-  if (passkeyOrigin === null) return <Notice tone="warn">Passkeys need a host name, and this market has none.</Notice>
-  const url = `${passkeyOrigin}/sign-in${location.search}`
+  if (passkeyOrigin === null) {
+    return <Notice tone="warn">This market has no host name, which passkeys need. Use another way below.</Notice>
+  }
   return (
-    <Notice tone="warn">
-      Passkeys work on the market’s host name only. <a href={url}>Open {passkeyOrigin}</a>
-    </Notice>
+    <>
+      <p>
+        Your passkey belongs to <strong>{passkeyOrigin}</strong>. You are at {location.origin}, where it does not work.
+      </p>
+      <div className="actions">
+        <a className="button" data-kind="primary" href={`${passkeyOrigin}/sign-in${location.search}`}>
+          Open {passkeyOrigin}
+        </a>
+      </div>
+    </>
   )
 }
 

@@ -45,8 +45,9 @@ export const OfferFiguresPageSchema = signedPageSchema(OfferFiguresSchema)
 export type OfferFiguresPage = z.infer<typeof OfferFiguresPageSchema>
 
 /**
- * Lists the caller's offers with the sales of each in the last 24 hours, by whole hours, or in the last 7 UTC days, today
- * included. The largest figure comes first, or the lowest in an order by latency. Offers without the figure come last.
+ * Lists the caller's offers with the sales of each in the last 24 hours, by whole hours, or in the last 7 UTC days,
+ * today included. The largest figure comes first, or the lowest in an order by latency. Offers without the figure come
+ * last.
  */
 export const listOfferFigures = defineOperation({
   name: 'offer.figures',

@@ -9,8 +9,8 @@ export const PERIOD_NAMES = ['24h', '7d', '30d', '90d', 'lifetime'] as const
 export type Period = (typeof PERIOD_NAMES)[number]
 
 /**
- * The input of a window: a period that ends now, of whole hours or UTC days with the running one, or `from` (included) and `to` (excluded), each
- * optional.
+ * The input of a window: a period that ends now, of whole hours or UTC days with the running one, or `from` (included)
+ * and `to` (excluded), each optional.
  */
 export const WindowFields = {
   period: z.enum(PERIOD_NAMES).optional(),
@@ -45,8 +45,8 @@ export function readWindow(
 }
 
 /**
- * The window one length before another one. A period has its whole length, so that the running hour or day compares with
- * the same part of an earlier one. Throws `invalid_request` where no such window exists.
+ * The window one length before another one. A period has its whole length, so that the running hour or day compares
+ * with the same part of an earlier one. Throws `invalid_request` where no such window exists.
  */
 export function windowBefore({ from, to }: Window, period: Period | undefined): Window {
   const length = (period === undefined ? undefined : PERIODS[period]) ?? to - from

@@ -43,9 +43,7 @@ function Account() {
       {isOfKey ? (
         <OfKey />
       ) : (
-        <Loaded query={query}>
-          {({ waysIn, service }) => waysIn && <WaysIn ways={waysIn} sendsMail={service?.sendsMail === true} />}
-        </Loaded>
+        <Loaded query={query}>{({ waysIn, service }) => waysIn && <WaysIn ways={waysIn} service={service} />}</Loaded>
       )}
     </Page>
   )
@@ -65,12 +63,13 @@ function OfKey() {
   )
 }
 
-function WaysIn({ ways, sendsMail }: { readonly ways: Ways; readonly sendsMail: boolean }) {
+function WaysIn({ ways, service }: { readonly ways: Ways; readonly service: BuyerAccountQuery['service'] }) {
   const { passkeys, emails, wallet } = ways
+  const sendsMail = service?.sendsMail === true
   const isOnly = wallet === null && passkeys.length + (sendsMail ? emails.length : 0) === 1
   return (
     <>
-      <Passkeys ways={ways} isOnly={isOnly} />
+      <Passkeys ways={ways} isOnly={isOnly} passkeyOrigin={service?.passkeyOrigin ?? null} />
       {sendsMail ? <Emails emails={emails} isOnly={isOnly} /> : null}
       <div className="grid two">
         <RecoveryCode madeAt={ways.recoveryCodeAt} />
@@ -82,7 +81,14 @@ function WaysIn({ ways, sendsMail }: { readonly ways: Ways; readonly sendsMail: 
 
 const ONLY = 'This passkey is the only way in. Add a second one, on your phone for example.'
 
-function Passkeys({ ways: { passkeys }, isOnly: isLast }: { readonly ways: Ways; readonly isOnly: boolean }) {
+type PasskeysProps = {
+  readonly ways: Ways
+  readonly isOnly: boolean
+  /** The origin that passkeys work on. Null for a market without one. */
+  readonly passkeyOrigin: string | null
+}
+
+function Passkeys({ ways: { passkeys }, isOnly: isLast, passkeyOrigin }: PasskeysProps) {
   const say = useToast()
   const [asked, setAsked] = useState<Passkey>()
   const add = useWaysChange(async () => {
@@ -131,11 +137,7 @@ function Passkeys({ ways: { passkeys }, isOnly: isLast }: { readonly ways: Ways;
       title="Passkeys"
       about={isLast && passkeys.length === 1 ? ONLY : undefined}
       isFlush
-      actions={
-        <Button kind="primary" disabled={add.isPending} onClick={() => add.mutate(undefined)}>
-          Add a passkey
-        </Button>
-      }
+      actions={<AddPasskey origin={passkeyOrigin} isBusy={add.isPending} onAdd={() => add.mutate(undefined)} />}
     >
       {add.error === null ? null : <ErrorLine error={add.error} />}
       <Table
@@ -163,6 +165,25 @@ function Passkeys({ ways: { passkeys }, isOnly: isLast }: { readonly ways: Ways;
         />
       )}
     </Card>
+  )
+}
+
+type AddProps = { readonly origin: string | null; readonly isBusy: boolean; readonly onAdd: () => void }
+
+/** The button of a new passkey, or the way to the origin where passkeys work. */
+function AddPasskey({ origin, isBusy, onAdd }: AddProps) {
+  if (origin === null) return null
+  if (origin !== location.origin) {
+    return (
+      <a className="button" href={`${origin}/account`}>
+        Add a passkey at {origin}
+      </a>
+    )
+  }
+  return (
+    <Button kind="primary" disabled={isBusy} onClick={onAdd}>
+      Add a passkey
+    </Button>
   )
 }
 

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicFeedQuery } from '#control-plane/dashboard/data/documents/public-feed.ts'
 import { PublicFeedDocument } from '#control-plane/dashboard/data/documents/public-feed.ts'
@@ -57,10 +58,13 @@ function Trades({ before, curl }: { readonly before: readonly ShownTrade[]; read
   )
 }
 
-type Rank = { readonly model: string; readonly trades: number; readonly paid: bigint; readonly list: bigint }
+type Sums = { readonly model: string; readonly trades: number; readonly paid: bigint; readonly list: bigint }
+
+/** The sums of a model, and its share of what buyers paid in all, from 0 to 1. */
+type Rank = Sums & { readonly share: number }
 
 function ranksOf(points: NonNullable<PublicFeedQuery['marketSeries']>): readonly Rank[] {
-  const ranks = new Map<string, Rank>()
+  const ranks = new Map<string, Sums>()
   for (const { model, trades, volumeMicro, listMicro } of points) {
     if (model === null) continue
     const known = ranks.get(model) ?? { model, trades: 0, paid: 0n, list: 0n }
@@ -71,7 +75,10 @@ function ranksOf(points: NonNullable<PublicFeedQuery['marketSeries']>): readonly
       list: known.list + toMicro(listMicro),
     })
   }
-  return [...ranks.values()].sort((a, b) => (a.paid === b.paid ? 0 : a.paid < b.paid ? 1 : -1))
+  const all = [...ranks.values()].reduce((sum, { paid }) => sum + paid, 0n)
+  return [...ranks.values()]
+    .sort((a, b) => (a.paid === b.paid ? 0 : a.paid < b.paid ? 1 : -1))
+    .map((sums) => ({ ...sums, share: all === 0n ? 0 : Number((sums.paid * 10_000n) / all) / 10_000 }))
 }
 
 const savedPct = ({ paid, list }: Rank) => (list === 0n ? null : Number(((list - paid) * 1_000n) / list) / 10)
@@ -85,6 +92,18 @@ const RANK_COLUMNS: readonly Column<Rank>[] = [
     cell: ({ paid }) => <Money micro={paid} />,
     text: ({ paid }) => paid.toString(),
     unit: 'microUsd',
+  },
+  {
+    label: 'Share of spend',
+    cell: ({ share }) => (
+      <>
+        {evenPercent(share * 100)}
+        <Meter share={share} label={`${evenPercent(share * 100)} of spend`} />
+      </>
+    ),
+    text: ({ share }) => Math.round(share * 10_000) / 100,
+    unit: 'percent',
+    phone: 'fact',
   },
   {
     label: 'Saved',
@@ -115,7 +134,7 @@ function Rankings({ data, days, onDays, curl }: RankingsProps) {
   return (
     <Card
       title="Top models by spend"
-      about="UTC days"
+      about="UTC days, today included"
       isFlush
       actions={<Segments label="Days" value={days} choices={choices} onChoose={onDays} />}
     >

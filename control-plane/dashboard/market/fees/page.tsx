@@ -93,14 +93,14 @@ function Example({ feeBps }: { readonly feeBps: number }) {
           }}
         />
       </div>
-      <Facts
-        facts={[
-          ['Gross: the buyer pays', split === undefined ? UNKNOWN : exactMoney(split.paid)],
-          [
-            `Fee: the market takes ${percent(feeBps / BPS_OF_PERCENT, 2)}`,
-            split === undefined ? UNKNOWN : exactMoney(split.fee),
-          ],
-          ['Net: the seller gets', split === undefined ? UNKNOWN : exactMoney(split.net)],
+      <Stats
+        figures={[
+          { label: 'Gross: the buyer pays', value: split === undefined ? UNKNOWN : exactMoney(split.paid) },
+          {
+            label: `Fee: the market takes ${percent(feeBps / BPS_OF_PERCENT, 2)}`,
+            value: split === undefined ? UNKNOWN : exactMoney(split.fee),
+          },
+          { label: 'Net: the seller gets', value: split === undefined ? UNKNOWN : exactMoney(split.net) },
         ]}
       />
     </Card>

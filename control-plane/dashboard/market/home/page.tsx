@@ -108,7 +108,7 @@ function Proof({
   return (
     <div className="proof">
       <div className="card saving">
-        <span className="muted">Saved on list prices in the last {DAYS} days</span>
+        <span className="muted">Saved by buyers in the last {DAYS} days</span>
         <Saving totals={totals} />
       </div>
       {url !== undefined ? (
@@ -281,7 +281,7 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   const { zone } = useSettings()
   const hours = everyBucket(data.marketSeries ?? [], 'hour', lastSpan(DAY_MS))
   return (
-    <Card title="Calls by hour" about="24 hours, the running one included">
+    <Card title="Calls by hour" about="The running hour and the 23 before">
       {data.marketSeries === null ? (
         <NotSummed />
       ) : hours.length === 0 ? (
@@ -292,7 +292,7 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
         <TimeChart
           label="Calls by hour"
           kind="bars"
-          height={190}
+          height={270}
           times={hours.map(([at]) => at)}
           series={[{ name: 'Calls', values: hours.map(([, row]) => row?.calls ?? 0) }]}
           format={compact}

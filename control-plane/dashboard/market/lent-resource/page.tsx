@@ -4,7 +4,7 @@ import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/
 import { compact, percent, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
-import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -41,6 +41,10 @@ export function LentResourcePage() {
           ) : (
             <>
               <Figures market={data.resourceMarket.market} />
+              <Card title="Call it" about="Use the provider's own method, path and body">
+                <Code label="A call to paste" text={callOf(data.resourceMarket, data.service?.apiBaseUrl ?? '')} />
+              </Card>
+              <Goods resource={data.resourceMarket} curl={curl} />
               <Book
                 data={data}
                 resource={data.resourceMarket}
@@ -48,14 +52,12 @@ export function LentResourcePage() {
                 variables={variables}
                 onAsk={(next) => void navigate({ search: { model, trait, floor, ...next }, replace: true })}
               />
-              <div className="grid two">
+              <div className={data.resourceMarket.refusedDemand.length === 0 ? 'grid' : 'grid two'}>
                 <Traits resource={data.resourceMarket} curl={curl} />
-                <Refused resource={data.resourceMarket} curl={curl} />
+                {data.resourceMarket.refusedDemand.length === 0 ? null : (
+                  <Refused resource={data.resourceMarket} curl={curl} />
+                )}
               </div>
-              <Card title="Call it" about="Use the provider's own method, path and body">
-                <Code label="A call to paste" text={callOf(data.resourceMarket, data.service?.apiBaseUrl ?? '')} />
-              </Card>
-              <Goods resource={data.resourceMarket} curl={curl} />
               <Routes resource={data.resourceMarket} curl={curl} />
             </>
           )
@@ -114,11 +116,7 @@ const TRAIT_COLUMNS: readonly Column<Trait>[] = [
   },
   {
     label: 'Source',
-    cell: ({ provenance }) => (
-      <Badge tone={provenance === 'probed' ? 'good' : 'plain'}>
-        {provenance === 'probed' ? 'tested' : 'stated by the seller'}
-      </Badge>
-    ),
+    cell: ({ provenance }) => (provenance === 'probed' ? 'tested' : 'stated by the seller'),
     text: ({ provenance }) => provenance,
   },
   { label: 'Accounts', isNumber: true, cell: ({ liveOffers }) => liveOffers, text: ({ liveOffers }) => liveOffers },
@@ -181,11 +179,7 @@ function Refused({ resource, curl }: { readonly resource: ShownResource; readonl
         rows={resource.refusedDemand}
         keyOf={({ rule }) => rule}
         curl={curl}
-        empty={
-          <Empty title="No calls turned away">
-            <p>Seller rules refused no calls in these days.</p>
-          </Empty>
-        }
+        empty={null}
       />
     </Card>
   )
@@ -254,7 +248,7 @@ function Goods({ resource, curl }: { readonly resource: ShownResource; readonly 
   )
 }
 
-/** The badge of each kind of call. */
+/** The words for each kind of call. */
 const ROUTE_WORDS: Readonly<Record<string, string>> = {
   sale: 'charged',
   submit: 'starts a job',
@@ -276,7 +270,7 @@ const ROUTE_COLUMNS: readonly Column<Route>[] = [
   { label: 'What it does', cell: ({ title }) => title, text: ({ title }) => title },
   {
     label: 'Kind',
-    cell: ({ kind }) => <Badge tone={kind === 'free' ? 'good' : 'plain'}>{ROUTE_WORDS[kind] ?? words(kind)}</Badge>,
+    cell: ({ kind }) => ROUTE_WORDS[kind] ?? words(kind),
     text: ({ kind }) => kind,
   },
 ]

@@ -61,7 +61,7 @@ function Intro() {
           </li>
         </ul>
         <div className="actions">
-          <a className="button" href="/docs/api-selling#calls-on-lent-keys-and-forwarded-families">
+          <a className="button" data-kind="primary" href="/docs/api-selling#calls-on-lent-keys-and-forwarded-families">
             Call one
           </a>
           <a className="button" href="/docs/sell#lend-a-whole-key">
@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<Row>[] = [
         <Link to="/lent/$resource" params={{ resource: id }}>
           {name}
         </Link>
-        <span className="sub">{kind === 'family' ? 'pay by wallet' : 'pay from credit or by wallet'}</span>
+        <span className="sub nowrap">{kind === 'family' ? 'pay by wallet' : 'pay from credit or by wallet'}</span>
       </>
     ),
     text: ({ name }) => name,

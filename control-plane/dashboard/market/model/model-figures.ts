@@ -35,7 +35,7 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
       hint: `list ${priceText(direct, mediaUnit)}`,
     },
     {
-      label: 'Saved on list price, 24 h',
+      label: 'Saved by buyers, 24 h',
       value: percent(discountTrend?.currentDiscountPct),
       hint: trend ?? 'as the day before',
     },

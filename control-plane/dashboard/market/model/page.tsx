@@ -14,6 +14,7 @@ import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ANSWERED, FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
 import { priceFile, priceText } from '#control-plane/dashboard/market/price-text.ts'
+import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
@@ -30,6 +31,8 @@ import { TryIt } from './try-it.tsx'
 const REFRESH_MS = 60_000
 /** The length of the price history. */
 const HISTORY_MS = 30 * DAY_MS
+/** Longest text that the search of models takes. */
+const MAX_SEARCH = 100
 const HOURS = 24
 const INCIDENT_DAYS = 30
 
@@ -48,15 +51,33 @@ export function ModelPage() {
     <Page
       title={market?.name ?? model}
       about={market?.description === '' ? undefined : market?.description}
-      actions={<Link to="/models">All models</Link>}
+      actions={
+        <>
+          <Link to="/models">All models</Link>
+          {query.data?.market == null ? null : (
+            <>
+              <code>{query.data.market.id}</code>
+              <CopyButton text={query.data.market.id} label="Copy ID" />
+            </>
+          )}
+        </>
+      }
     >
       <Loaded query={query} waiting={<Waiting known={known} />}>
         {(data) =>
           data.market === null ? (
             <Empty title="No such model">
               <p>
-                No model is named <code>{model}</code>. <Link to="/models">See all models.</Link>
+                No model is named <code>{model}</code>.
               </p>
+              <div className="actions">
+                <Link to="/models" search={{ search: model.slice(0, MAX_SEARCH) }} className="button">
+                  Search for this name
+                </Link>
+                <Link to="/models" search={{}} className="button">
+                  Show all models
+                </Link>
+              </div>
             </Empty>
           ) : (
             <>
@@ -165,7 +186,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       cell: ({ trusted }) => (
         <>
           {trusted ? 'trusted' : <Badge tone="warn">not trusted</Badge>}
-          <span className="sub">{trusted ? 'by operators' : 'where calls allow it'}</span>
+          {trusted ? null : <span className="sub">where calls allow it</span>}
         </>
       ),
       text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),

@@ -102,6 +102,7 @@ export function SignInPage() {
         </Notice>
       )}
       <EmailLink isBusy={isBusy} attempt={attempt} />
+      {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}
       <div className="grid two">
         <WithPasskey
           isBusy={isBusy}
@@ -110,7 +111,6 @@ export function SignInPage() {
           onUse={() => attempt(withPasskey)}
           onRecover={recover}
         />
-        {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}
         {service?.sendsMail === true ? <WithEmail isBusy={isBusy} to={ownPath(to)} /> : null}
         <WithWallet
           isBusy={isBusy}
@@ -152,10 +152,16 @@ function useLinkCode(redeemCode: (code: string) => void): void {
 
 function AsSample({ isBusy, onSample }: { readonly isBusy: boolean; readonly onSample: () => void }) {
   return (
-    <Card title="Development market" about="Money here is not real. The sample buyer has calls to look at.">
-      <Button disabled={isBusy} onClick={onSample}>
-        Try it as the sample buyer
-      </Button>
+    <Card
+      title="Development market"
+      about="Money here is not real. The sample buyer has calls to look at."
+      actions={
+        <Button disabled={isBusy} onClick={onSample}>
+          Try it as the sample buyer
+        </Button>
+      }
+    >
+      {null}
     </Card>
   )
 }

@@ -380,7 +380,15 @@ function Declared({ data }: { readonly data: PublicStatusQuery }) {
 
 function Incidents({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
   return (
-    <Card title="Outages of the last 7 days" about="Detected from traffic" isFlush>
+    <Card
+      title="Outages of the last 7 days"
+      about={
+        data.incidents?.pageInfo.hasNextPage === true
+          ? `Detected from traffic: the newest ${data.incidents.edges.length} failures of offers`
+          : 'Detected from traffic'
+      }
+      isFlush
+    >
       <IncidentTable incidents={data.incidents} curl={curl} />
     </Card>
   )

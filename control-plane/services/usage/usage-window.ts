@@ -13,7 +13,10 @@ export type Period = (typeof PERIOD_NAMES)[number]
  * and `to` (excluded), each optional.
  */
 export const WindowFields = {
-  period: z.enum(PERIOD_NAMES).optional(),
+  period: z
+    .enum(PERIOD_NAMES)
+    .optional()
+    .describe('`24h` is the running hour and the 23 hours before. Days are UTC days, today included.'),
   from: Instant.optional(),
   to: Instant.optional(),
 }

@@ -51,17 +51,7 @@ export function ModelPage() {
     <Page
       title={market?.name ?? model}
       about={market?.description === '' ? undefined : market?.description}
-      actions={
-        <>
-          <Link to="/models">All models</Link>
-          {query.data?.market == null ? null : (
-            <>
-              <code>{query.data.market.id}</code>
-              <CopyButton text={query.data.market.id} label="Copy ID" />
-            </>
-          )}
-        </>
-      }
+      actions={<Link to="/models">All models</Link>}
     >
       <Loaded query={query} waiting={<Waiting known={known} />}>
         {(data) =>
@@ -235,7 +225,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
 }
 
 function About({ market }: { readonly market: ShownModel }) {
-  const { contextLength, maxCompletionTokens, mediaUnit, parameters, features, aliases } = market
+  const { id, contextLength, maxCompletionTokens, mediaUnit, parameters, features, aliases } = market
   // Limits of models sold by media units are no token counts that a buyer could use.
   const tokenLimits: readonly (readonly [string, string])[] =
     mediaUnit === null
@@ -248,6 +238,13 @@ function About({ market }: { readonly market: ShownModel }) {
     <Card title="The model">
       <Facts
         facts={[
+          [
+            'ID',
+            <span key="id" className="actions">
+              <code>{id}</code>
+              <CopyButton text={id} label="Copy ID" />
+            </span>,
+          ],
           ...tokenLimits,
           ['Can', <Tags key="can" names={features} />],
           ['Parameters', <Tags key="takes" names={parameters} />],

@@ -355,6 +355,11 @@ describe('the figures of the market', () => {
         ),
       ),
     )
+    await post(
+      Array.from({ length: 10 }, (_, index) =>
+        call({ at: at + index, model: 'well', provider: 'down' }).replaceAll('ofr_down', 'ofr_well'),
+      ),
+    )
     const health = async (action: string, from: number, until: number | null) =>
       sql`insert into health_log (id, at, node, offer, model, detail, action, backed_off_until)
         values (${createIds(systemClock).make('hlt')}, ${new Date(from)}, 'n', 'ofr_down', 'sick', '', ${action},
@@ -374,6 +379,10 @@ describe('the figures of the market', () => {
     // The window is 23 hours and 59 minutes long so far. The outage took half an hour of it.
     const [provider] = (await rowOf('sick')).providers
     expect(provider?.uptimePct).toBeCloseTo(100 * (1 - 30 / (23 * 60 + 59)), 1)
+    // The provider has two offers, of two models. One of them was down for half an hour.
+    const [all] = await readSeries(ctx(), { bucket: 'period', groupBy: ['provider'], providers: ['down'] })
+    expect(all).toMatchObject({ uptimeBase: 20 })
+    expect(all?.uptimePct).toBeCloseTo(100 * (1 - 30 / (2 * (23 * 60 + 59))), 1)
   })
 
   it('divide offers into coarse classes of speed', async () => {

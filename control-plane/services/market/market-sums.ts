@@ -17,8 +17,10 @@ export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 
 /** The sums of a row without its speeds. */
 export type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
 
-/** Merges rows. `offers` comes from the busiest row, because the rows share offers. */
-export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
+type Counting = Omit<Counted, 'ttftP50Ms' | 'tpsP50'> & { readonly startsAt: Date }
+
+/** Merges rows. */
+export function combine(rows: readonly Counting[]): Combined {
   const sum = (read: (row: Sums) => number) => rows.reduce((total, row) => total + read(row), 0)
   const total = (read: (row: Sums) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
   const keptShares = rows.flatMap((row) => (row.minKeptBps === null ? [] : [row.minKeptBps]))
@@ -36,13 +38,23 @@ export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]):
     attemptsGood: sum((row) => row.attemptsGood),
     attemptsBad: sum((row) => row.attemptsBad),
     downMs: sum((row) => row.downMs),
-    offers: rows.reduce((most, row) => Math.max(most, row.offers), 0),
+    offers: offersOf(rows),
     ttftSamples: sum((row) => row.ttftSamples),
     tpsSamples: sum((row) => row.tpsSamples),
     media: sumMedia(rows.flatMap(({ media }) => (media === null ? [] : [media]))),
     ttft: mergeStored(rows.map((row) => row.ttftSketch)),
     tps: mergeStored(rows.map((row) => row.tpsSketch)),
   }
+}
+
+/**
+ * The offers of rows. Rows of one time are of other models or providers, so each has offers of its own. Rows of
+ * different times share offers, so the time with the most of them counts.
+ */
+function offersOf(rows: readonly Counting[]): number {
+  const sums = new Map<number, number>()
+  for (const { startsAt, offers } of rows) sums.set(startsAt.getTime(), (sums.get(startsAt.getTime()) ?? 0) + offers)
+  return [...sums.values()].reduce((most, sum) => Math.max(most, sum), 0)
 }
 
 function sumMedia(counts: readonly MediaCounts[]): MediaCounts | null {

@@ -70,39 +70,41 @@ function Example({ feeBps }: { readonly feeBps: number }) {
   const split = micro === undefined ? undefined : feeSplit(micro, Math.trunc(discount), feeBps)
   return (
     <Card title="Calculate a sale" about="The same calculation as in your receipts and earnings">
-      <div className="form-row">
-        <Input
-          label="List price of the call, US dollars"
-          inputMode="decimal"
-          value={list}
-          fault={micro === undefined ? 'Enter an amount above 0 with at most 6 decimals.' : undefined}
-          onChange={({ currentTarget: { value } }) =>
-            void navigate({ search: (now) => ({ ...now, list: value }), replace: true })
-          }
-        />
-        <Input
-          label="Discount, percent"
-          type="number"
-          min={0}
-          max={99}
-          step={1}
-          value={discount}
-          onChange={({ currentTarget: { valueAsNumber } }) => {
-            const next = Number.isNaN(valueAsNumber) ? 0 : valueAsNumber
-            void navigate({ search: (now) => ({ ...now, discount: next }), replace: true })
-          }}
+      <div className="form">
+        <div className="form-row">
+          <Input
+            label="List price of the call, US dollars"
+            inputMode="decimal"
+            value={list}
+            fault={micro === undefined ? 'Enter an amount above 0 with at most 6 decimals.' : undefined}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({ search: (now) => ({ ...now, list: value }), replace: true })
+            }
+          />
+          <Input
+            label="Discount, percent"
+            type="number"
+            min={0}
+            max={99}
+            step={1}
+            value={discount}
+            onChange={({ currentTarget: { valueAsNumber } }) => {
+              const next = Number.isNaN(valueAsNumber) ? 0 : valueAsNumber
+              void navigate({ search: (now) => ({ ...now, discount: next }), replace: true })
+            }}
+          />
+        </div>
+        <Stats
+          figures={[
+            { label: 'Gross: the buyer pays', value: split === undefined ? UNKNOWN : exactMoney(split.paid) },
+            {
+              label: `Fee: the market takes ${percent(feeBps / BPS_OF_PERCENT, 2)}`,
+              value: split === undefined ? UNKNOWN : exactMoney(split.fee),
+            },
+            { label: 'Net: the seller gets', value: split === undefined ? UNKNOWN : exactMoney(split.net) },
+          ]}
         />
       </div>
-      <Stats
-        figures={[
-          { label: 'Gross: the buyer pays', value: split === undefined ? UNKNOWN : exactMoney(split.paid) },
-          {
-            label: `Fee: the market takes ${percent(feeBps / BPS_OF_PERCENT, 2)}`,
-            value: split === undefined ? UNKNOWN : exactMoney(split.fee),
-          },
-          { label: 'Net: the seller gets', value: split === undefined ? UNKNOWN : exactMoney(split.net) },
-        ]}
-      />
     </Card>
   )
 }

@@ -160,6 +160,7 @@ function AsSample({ isBusy, onSample }: { readonly isBusy: boolean; readonly onS
           Try it as the sample buyer
         </Button>
       }
+      isFlush
     >
       {null}
     </Card>

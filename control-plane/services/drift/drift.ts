@@ -14,7 +14,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Day } from '#control-plane/services/input-fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
-import { DAY, utcDay } from '#shared/clock.ts'
+import { DAY, periodStart, utcDay } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { formatUnitPrice, PICO_PER_MICRO, picoUsd } from '#shared/money.ts'
 import { byText } from '#shared/text-order.ts'
@@ -282,7 +282,7 @@ async function driftOfProviders(
 ): Promise<ProviderSums[]> {
   const [bills, answers] = await Promise.all([
     sumBilledByProvider(ctx.db, window),
-    sumNewestStated(ctx.db, { since: ctx.clock.now() - DAY, limit: NEWEST_CALLS }),
+    sumNewestStated(ctx.db, { since: periodStart(ctx.clock.now(), DAY), limit: NEWEST_CALLS }),
   ])
   return [
     ...bills.map(({ provider, sellers, calls, list, billedPico }) => {

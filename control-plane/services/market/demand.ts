@@ -5,7 +5,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { requireNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { ModelName } from '#control-plane/services/input-fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 
 /** `since` in Unix milliseconds. */
 export const DemandStepViewSchema = z.object({
@@ -38,7 +38,7 @@ export const marketDemand = defineOperation({
   output: DemandSchema,
   run: async (ctx, _actor, { model: name }): Promise<DemandByDiscount> => {
     const model = await requireNamedModel(ctx, name)
-    const since = ctx.clock.now() - DAY
+    const since = periodStart(ctx.clock.now(), DAY)
     return { model, since, steps: await sumDemand(ctx.db, model, { since, limit: NEWEST_CALLS }) }
   },
 })

@@ -6,7 +6,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName } from '#control-plane/services/input-fields.ts'
 import { readBook, requireModel } from '#control-plane/services/market/market-book.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { keptToPercent, percentToKept } from '#shared/discount.ts'
 import { keptBps } from '#shared/money.ts'
 import { Discount } from './input.ts'
@@ -62,7 +62,7 @@ export const getOfferReach = defineOperation({
   output: OfferReachSchema,
   run: async (ctx, actor, { model: name, discount }): Promise<OfferReachView> => {
     const model = await requireModel(ctx, name)
-    const since = ctx.clock.now() - DAY
+    const since = periodStart(ctx.clock.now(), DAY)
     const from = { model: model.id, seller: actor.account }
     const [served, own, book] = await Promise.all([
       sumServedCalls(ctx.db, from, { since, limit: NEWEST_CALLS }),

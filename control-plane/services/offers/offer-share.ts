@@ -3,7 +3,7 @@ import { NEWEST_CALLS } from '#control-plane/db/newest-calls.ts'
 import { sumOfferShare } from '#control-plane/db/offer-share.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { OfferIdInput } from './input.ts'
 import { requireOwnOffer } from './own-offer.ts'
 
@@ -43,7 +43,7 @@ export const getOfferShare = defineOperation({
   output: OfferShareViewSchema,
   run: async (ctx, actor, { id }): Promise<OfferShareView> => {
     const offer = await requireOwnOffer(ctx, actor.account, id)
-    const since = ctx.clock.now() - DAY
+    const since = periodStart(ctx.clock.now(), DAY)
     return { since, ...(await sumOfferShare(ctx.db, offer, { since, limit: NEWEST_CALLS })) }
   },
 })

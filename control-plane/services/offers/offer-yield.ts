@@ -3,7 +3,7 @@ import { NEWEST_CALLS } from '#control-plane/db/newest-calls.ts'
 import { sumOfferYield } from '#control-plane/db/offer-yield.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { keptBps } from '#shared/money.ts'
 
@@ -46,7 +46,7 @@ export const getOfferYield = defineOperation({
   idempotency: 'none',
   output: OfferYieldSchema,
   run: async (ctx, actor): Promise<OfferYieldView> => {
-    const since = ctx.clock.now() - DAY
+    const since = periodStart(ctx.clock.now(), DAY)
     const rows = await sumOfferYield(ctx.db, actor.account, { since, limit: NEWEST_CALLS }, MAX_YIELD_MODELS)
     return {
       since,

@@ -11,7 +11,7 @@ import type { Endpoint } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
 import { createProviderFinder, runsEndpoint } from '#shared/catalog/providers.ts'
-import { DAY } from '#shared/clock.ts'
+import { DAY, periodStart } from '#shared/clock.ts'
 import { byRank } from '#shared/market-view.ts'
 import { providerIds, providerOrder, unsupportedProvider } from '#shared/routing/named-providers.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
@@ -147,7 +147,7 @@ export const simulateRouting = defineOperation({
 })
 
 function windowOf(window: '24h' | 'yesterday', now: number): { readonly from: number; readonly to: number } {
-  if (window === '24h') return { from: now - DAY, to: now }
+  if (window === '24h') return { from: periodStart(now, DAY), to: now }
   const to = Math.floor(now / DAY) * DAY
   return { from: to - DAY, to }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { makeMonthPartitions } from '#control-plane/db/partitions.ts'
 import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -35,8 +36,8 @@ import { readSandboxProviders, readSellers } from './sellers.ts'
 const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
 const MAX_CALLS_PER_MINUTE = 1_000_000
-/** The age of new keys. Past calls that are made after them begin later. */
-const KEYS_BEFORE_MS = (HISTORY_DAYS + 1) * DAY
+/** The age of new keys and of their credit. Past calls begin later. */
+const BEFORE_HISTORY_MS = (HISTORY_DAYS + 1) * DAY
 const PAGE_SIZE = 100
 /** Rows of one bulk listing. */
 const ROWS_A_LISTING = 200
@@ -100,14 +101,21 @@ async function ensureKeys(ctx: Ctx, { keysFile: file, buyerWallet: wallet }: See
   const keys = kept && (await isKnown(ctx, kept, wallet)) ? kept : await makeKeys(ctx, wallet)
   writeSeededKeys(file, keys)
   const ticket = `seed:${wallet}`
-  await invoke(ctx, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket, note: 'development' })
+  const past = inPast(ctx)
+  await makeMonthPartitions(ctx.db, past.clock.now(), 1)
+  await invoke(past, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket, note: 'Sample credit' })
   return keys
+}
+
+/** The market before its past calls, for what these calls need. */
+function inPast(present: Ctx): Ctx {
+  const now = () => present.clock.now() - BEFORE_HISTORY_MS
+  return { ...present, clock: { ...present.clock, now }, ids: createIds({ now }) }
 }
 
 /** Creates keys that are older than the past calls. */
 async function makeKeys(present: Ctx, buyerWallet: string): Promise<SeededKeys> {
-  const now = () => present.clock.now() - KEYS_BEFORE_MS
-  const ctx = { ...present, clock: { ...present.clock, now }, ids: createIds({ now }) }
+  const ctx = inPast(present)
   const make = (name: string, keys: readonly ('buyer' | 'seller')[], wallet = developmentWallet(name)) =>
     invoke(ctx, OPERATOR, createUser, {
       wallet,

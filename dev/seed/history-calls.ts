@@ -132,7 +132,7 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
     streamMs: isStreamed ? streamMs : null,
     overheadMs: 0.4,
     attempts,
-    explanation: explanationOf(item.offers, first, (offer) => {
+    explanation: explanationOf(item, first, (offer) => {
       const most = chargeUsage(item.unitPrices, usage, keptAt(offer.keptBps, at))
       return (most * HELD).toString()
     }),
@@ -143,7 +143,7 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
  * Offers with a lower price than the first attempt's were backed off; the others followed in the order of their price.
  */
 function explanationOf(
-  offers: Goods['offers'],
+  { offers, untrustedOffers }: Goods,
   first: number,
   estimateOf: (offer: Goods['offers'][number]) => string,
 ): NewEvent['explanation'] {
@@ -151,7 +151,10 @@ function explanationOf(
     ranked: offers
       .slice(first, first + MAX_EXPLAINED_OFFERS)
       .map((offer) => ({ offer: offer.id, provider: offer.provider, estimateMicro: estimateOf(offer) })),
-    excluded: offers.slice(0, Math.min(first, MAX_EXPLAINED_OFFERS)).map(({ id }) => ({ offer: id, reason: 'health' })),
+    excluded: [
+      ...untrustedOffers.map((offer) => ({ offer, reason: 'trusted' })),
+      ...offers.slice(0, first).map(({ id }) => ({ offer: id, reason: 'health' })),
+    ].slice(0, MAX_EXPLAINED_OFFERS),
   }
 }
 

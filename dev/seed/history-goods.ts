@@ -11,7 +11,7 @@ import { UnitPricesSchema } from '#shared/pricing.ts'
 /** The endpoints of the past calls. The first one of a model counts. */
 const SOLD: readonly Endpoint[] = ['chat', 'image', 'speech', 'transcription', 'video', 'music']
 
-/** A model on sale with its sellers, lowest price first. */
+/** A model on sale with its sellers, lowest price first. Past buyers allow trusted providers only, as by default. */
 export type Goods = {
   readonly model: string
   /** The endpoint of its calls. */
@@ -28,6 +28,8 @@ export type Goods = {
     readonly provider: string
     readonly keptBps: number
   }[]
+  /** The offers at providers that are not trusted. */
+  readonly untrustedOffers: readonly string[]
 }
 
 /** Models on sale for words, images, sound, videos or music, with their present offers and price. */
@@ -43,6 +45,8 @@ export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'
     const unitPrices = UnitPricesSchema.parse(price.unitPrices)
     if (endpoint === 'chat' && (!unitPrices.input || !unitPrices.output)) continue
     const { offers } = await listActiveOffers(db, model, Date.now())
+    const trusted = offers.filter(({ isTrusted }) => isTrusted)
+    if (trusted.length === 0) continue
     goods.push({
       model,
       endpoint,
@@ -50,7 +54,8 @@ export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'
       clip: clipOf(body),
       priceVersion: price.version,
       unitPrices,
-      offers: [...offers].sort((left, right) => left.keptBps - right.keptBps),
+      offers: trusted.toSorted((left, right) => left.keptBps - right.keptBps),
+      untrustedOffers: offers.flatMap(({ id, isTrusted }) => (isTrusted ? [] : [id])),
     })
   }
   return goods

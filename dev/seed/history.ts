@@ -99,7 +99,7 @@ async function fund(
       account,
       amountUsd,
       ticket: `history:${account}:${from}`,
-      note: 'history',
+      note: 'Sample credit',
     })
   }
 }

@@ -2,11 +2,13 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import { importCatalog } from '#control-plane/services/catalog/catalog.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
 import { readSeries } from '#control-plane/services/market/market-series.ts'
 import { listStatements } from '#control-plane/services/usage/statements.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
 import { makeHistory } from '#dev/seed/history.ts'
 import { pastOutages } from '#dev/seed/history-calls.ts'
 import { readGoods } from '#dev/seed/history-goods.ts'
@@ -27,6 +29,8 @@ const MEDIA = [
   ['song-test', { endpoints: ['music'], pricing: { prompt: '0', completion: '0', request: '0.03' } }],
 ] as const
 let market: TestMarket
+/** A provider that is not trusted, with the lowest price. */
+let stranger: SampleProvider
 /** The first thirty days, just after they were made. */
 let first: Awaited<ReturnType<typeof count>> & { readonly posted: number; readonly madeAt: number }
 
@@ -42,10 +46,17 @@ beforeAll(async () => {
     const apiFormat = endpoints[0] === 'music' ? 'falqueue' : 'openai'
     await listOffer(market, seller, { model, discount: 10, apiFormat })
   }
+  stranger = await createSampleProvider({ host: '127.0.0.1', port: 0, name: 'stranger', models: ['gpt-test'] })
+  const record = { id: 'stranger', name: 'Stranger', baseUrl: stranger.url, isTrusted: false }
+  await invoke(market.plane, operator, putProvider, record)
+  await listOffer(market, seller, { model: 'gpt-test', discount: 60, sellerBaseUrl: stranger.url })
   const posted = await makeHistory(market.plane, CALLS)
   first = { posted, madeAt: market.plane.clock.now(), ...(await count()) }
 })
-afterAll(() => market.stop())
+afterAll(async () => {
+  await stranger.close()
+  await market.stop()
+})
 
 const count = async () =>
   (
@@ -101,6 +112,15 @@ describe('the past of the development market', () => {
       (count(*) filter (where explanation #> '{ranked,0,offer}' = attempts #> '{0,offer}'))::int as led
       from settlement`.execute(market.plane.db)
     expect(rows[0]).toEqual({ calls: first.posted, led: first.posted })
+  })
+
+  it('buys at trusted providers only, because its buyers allow no others', async () => {
+    const { rows } = await sql<{ provider: string; excluded: boolean }>`select attempt ->> 'provider' as provider,
+      bool_and(explanation @> '{"excluded":[{"reason":"trusted"}]}') as excluded
+      from settlement, jsonb_array_elements(attempts) as attempt where model = 'gpt-test' group by 1`.execute(
+      market.plane.db,
+    )
+    expect(rows).toEqual([{ provider: 'test', excluded: true }])
   })
 
   it('has outages, each of which ends within it', async () => {

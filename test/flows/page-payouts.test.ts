@@ -265,7 +265,7 @@ it.each([
     await second.goto(`${url}/buyer`)
     await waitForScreen(second)
     await other.open('/buyer/credit', 'c')
-    await other.write('US dollars', '2')
+    await other.write('Amount, US dollars', '2')
     await other.press('Sign with Test wallet')
     await second
       .getByRole('table', { name: 'Deposits' })

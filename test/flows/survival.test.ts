@@ -247,7 +247,7 @@ describe('the market survives', () => {
     const { context, page, complaints } = await openPerson(browser, { url, key })
     await openWallet(context, privateKeyToAccount(buyer_private_key))
     await page.goto(`${url}/buyer/credit`)
-    await page.getByLabel('US dollars').fill('3.25')
+    await page.getByLabel('Amount, US dollars').fill('3.25')
     await page.getByRole('button', { name: 'Sign with Test wallet' }).click()
     const lineOf = (table: string, name: RegExp) => page.getByRole('table', { name: table }).getByRole('row', { name })
     await lineOf('Deposits', /credited.*\$3\.25/).waitFor({ timeout: PAGE_MS })

@@ -2,20 +2,18 @@ import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { PageOpenAllowanceDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
+import { short } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { AmountField, EXAMPLE_USD, LEAST_USD } from './amount-field.tsx'
+import { ByCommand } from './by-command.tsx'
 import { SignButtons } from './sign-buttons.tsx'
 import { usePermit } from './sign-permit.ts'
-
-/** The least amount of a permit, in US dollars: the treasury pays its gas. */
-const LEAST_USD = 1
 
 type Props = {
   readonly dialog: DialogState
@@ -34,8 +32,9 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
   }
   const sign = usePermit({ onDone: () => done('Signed. The market advances credit once the permit is in a block.') })
   const open = useChange(PageOpenAllowanceDocument, {
-    onDone: () => done('Open. Now approve the spender with your wallet.'),
+    onDone: () => done(`Set up. Now approve ${short(spender)} with your wallet.`),
   })
+  const isOpen = status === 'open' || status === 'stopped'
   const isBusy = sign.isPending || open.isPending
   const isEnough = Number(amount) >= LEAST_USD
   const submit = (event: FormEvent) => {
@@ -44,49 +43,46 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
     if (first !== undefined && isEnough) sign.mutate({ wallet: first, amountUsd: amount })
   }
   return (
-    <Dialog dialog={dialog} title="Pay from your wallet">
+    <Dialog dialog={dialog} title={isOpen ? 'Allow more' : 'Pay from your wallet'}>
       <form className="form" onSubmit={submit}>
-        <p>
-          The market (<code>{spender}</code>) may collect up to this amount from your wallet <code>{wallet}</code>. A
-          new permit replaces the last one. You can end the permit at any time.
-        </p>
-        <Input
+        <AmountField
           label="Amount allowed, US dollars"
-          hint={`${LEAST_USD} or more, in USDC of the wallet. The market submits the permit and pays the gas`}
-          type="number"
-          required
-          min={LEAST_USD}
-          step={0.000001}
+          hint={`At least $${LEAST_USD}, in USDC of the wallet. We send the permit and pay the gas`}
           value={amount}
-          onChange={({ currentTarget: { value } }) => setAmount(value)}
+          onChange={setAmount}
         />
+        <p>
+          We collect what you spend from your wallet <code title={wallet}>{short(wallet)}</code>, up to this amount. A
+          new permit replaces the last one. You can end payment at any time.
+        </p>
         {sign.error === null ? null : <Notice tone="bad">{sign.error.message}</Notice>}
         {open.error === null ? null : <ErrorNotice error={open.error} />}
-        {wallets.length === 0 ? (
-          <>
-            <p className="muted">No wallet extension found. Install one, or use a terminal:</p>
-            <Code
-              label="Allow at the command line"
-              text={`npx market allowance open --usd 5 --private-key-from wallet.key --yes --url ${location.origin}`}
-            />
-          </>
-        ) : null}
         <div className="dialog-foot">
-          {status === 'open' || status === 'stopped' ? null : (
-            <Button
-              disabled={isBusy}
-              title="For wallets that approve the spender by a transaction"
-              onClick={() => open.mutate({ amountUsd: null })}
-            >
-              Open without a permit
-            </Button>
-          )}
+          <Button onClick={dialog.close}>Cancel</Button>
           <SignButtons
             wallets={wallets}
             isDisabled={isBusy || !isEnough}
             onSign={(browserWallet) => sign.mutate({ wallet: browserWallet, amountUsd: amount })}
           />
         </div>
+        <ByCommand
+          label="Allow at the command line"
+          command={`allowance open --usd ${isEnough ? amount : EXAMPLE_USD} --private-key-from wallet.key --yes`}
+        >
+          {isOpen ? null : (
+            <>
+              <p>
+                A wallet that cannot sign permits can approve our address <code>{spender}</code> by a transaction, and
+                pays its gas.
+              </p>
+              <div className="actions">
+                <Button disabled={isBusy} onClick={() => open.mutate({ amountUsd: null })}>
+                  Set up for a transaction
+                </Button>
+              </div>
+            </>
+          )}
+        </ByCommand>
       </form>
     </Dialog>
   )

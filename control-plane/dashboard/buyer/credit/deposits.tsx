@@ -3,11 +3,13 @@ import { short } from '#control-plane/dashboard/data/format.ts'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 type Deposit = NonNullable<BuyerCreditQuery['deposits']>['edges'][number]['node']
+
+/** The number of deposits that the query of the screen reads. */
+const SHOWN = 10
 
 const TONES: Readonly<Record<Deposit['status'], Tone>> = {
   credited: 'good',
@@ -19,7 +21,7 @@ const TONES: Readonly<Record<Deposit['status'], Tone>> = {
 
 const COLUMNS: readonly Column<Deposit>[] = [
   {
-    label: 'Begun',
+    label: 'Started',
     cell: ({ createdAt }) => <Time at={createdAt} />,
     text: ({ createdAt }) => createdAt,
     unit: 'time',
@@ -30,7 +32,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
     text: ({ status }) => status,
   },
   {
-    label: 'By',
+    label: 'Method',
     cell: ({ method }) => (method === 'authorization' ? 'signature' : 'transfer'),
     text: ({ method }) => method,
   },
@@ -57,22 +59,17 @@ const COLUMNS: readonly Column<Deposit>[] = [
   },
 ]
 
-/** The newest deposits, including those whose transfer has not arrived. */
+/** The newest deposits, including those whose transfer has not arrived. Hidden before the first one. */
 export function Deposits({ data, curl }: { readonly data: BuyerCreditQuery; readonly curl: string }) {
+  const deposits = (data.deposits?.edges ?? []).map(({ node }) => node)
+  if (deposits.length === 0) return null
   return (
-    <Card title="Deposits" about="Latest 10" isFlush>
-      <Table
-        label="Deposits"
-        columns={COLUMNS}
-        rows={(data.deposits?.edges ?? []).map(({ node }) => node)}
-        keyOf={({ id }) => id}
-        curl={curl}
-        empty={
-          <Empty title="No deposits yet">
-            <p>A deposit appears here once you sign it, with its transaction.</p>
-          </Empty>
-        }
-      />
+    <Card
+      title="Deposits"
+      about={deposits.length < SHOWN ? 'Newest first' : `The newest ${SHOWN}. The ledger has all credited deposits`}
+      isFlush
+    >
+      <Table label="Deposits" columns={COLUMNS} rows={deposits} keyOf={({ id }) => id} curl={curl} empty={null} />
     </Card>
   )
 }

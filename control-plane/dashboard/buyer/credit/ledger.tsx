@@ -4,7 +4,7 @@ import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buy
 import { day, exactMoney, words } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Select } from '#control-plane/dashboard/ui/fields.tsx'
-import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
@@ -60,7 +60,7 @@ export function Ledger({ data, curl }: { readonly data: BuyerCreditQuery; readon
         empty={
           kind === undefined ? (
             <Empty title="No ledger lines yet">
-              <p>Grants, deposits and charges show up here.</p>
+              <p>Each deposit, grant and charge adds a line, with the balance after it.</p>
             </Empty>
           ) : (
             <Empty title={`No lines of the kind ${nameOf(kind)}`}>
@@ -105,8 +105,8 @@ const COLUMNS: readonly Column<Line>[] = [
     phone: 'bare',
   },
   {
-    label: 'What',
-    cell: ({ kind }) => <Badge tone="plain">{nameOf(kind)}</Badge>,
+    label: 'Kind',
+    cell: ({ kind }) => <span className="nowrap">{nameOf(kind)}</span>,
     text: ({ kind }) => kind,
     phone: 'bare',
   },

@@ -3,14 +3,15 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
+import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
-import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { ByCommand } from './by-command.tsx'
 import { Deposits } from './deposits.tsx'
 import { Ledger } from './ledger.tsx'
 import { StatementFiles } from './statement-files.tsx'
@@ -33,6 +34,7 @@ function Credit() {
   const query = useScreen(BuyerCreditDocument, { after, kind }, { everyMs: REFRESH_MS })
   const curl = curlOf(BuyerCreditDocument, { after, kind }, true)
   const { updates, state, setPaused } = useLive({ kind: 'credit' })
+  const { kind: viewer } = useViewer()
   return (
     <Page
       title="Credit"
@@ -44,18 +46,23 @@ function Credit() {
           <>
             <Balances data={data} live={updates?.credit ?? undefined} />
             <NeedsWallet>
-              The market credits transfers of a linked wallet only, and draws only on a linked wallet.
+              We credit transfers from a linked wallet only, and collect from a linked wallet only.
             </NeedsWallet>
-            <TopUp />
+            <TopUp hasSample={viewer === 'session' && data.service?.isDevelopment === true && isNew(data)} />
             <WalletLine allowance={data.allowance} curl={curl} />
             <Deposits data={data} curl={curl} />
             <Ledger data={data} curl={curl} />
             <StatementFiles />
-            <Card title="Pay for single calls with a wallet" about="Without an account: x402 and MPP">
-              <Code
-                label="Pay by wallet"
-                text={`WALLET_KEY=0x… npx market pay "Say hello." --url ${location.origin} --private-key-env WALLET_KEY`}
-              />
+            <Card title="Pay per call without an account" about="A wallet pays each call by x402 or MPP. No deposit">
+              <div className="form">
+                <p>
+                  <a href="/docs/pay">Ways to pay</a> has the steps for your own code.
+                </p>
+                <ByCommand
+                  label="Pay by wallet"
+                  command={'pay "Say hello." --private-key-from wallet.key --scheme exact --yes'}
+                />
+              </div>
             </Card>
           </>
         )}
@@ -63,6 +70,9 @@ function Credit() {
     </Page>
   )
 }
+
+/** True for an account whose ledger is empty. */
+const isNew = ({ me, statements }: BuyerCreditQuery) => me?.creditBalanceUsdc === '0' && statements?.edges.length === 0
 
 type Live = { readonly creditBalanceUsdc: string; readonly heldUsdc: string }
 
@@ -74,7 +84,7 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
         {
           label: 'Available credit',
           value: <Money micro={live?.creditBalanceUsdc ?? me?.creditBalanceUsdc} />,
-          hint: 'prepaid credit less the held amount',
+          hint: 'prepaid, less what running calls hold',
         },
         { label: 'Held', value: <Money micro={held} />, hint: 'for running calls' },
         ...(me?.balanceUsdc === null || me === null

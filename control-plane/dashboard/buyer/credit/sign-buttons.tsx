@@ -7,8 +7,14 @@ type Props = {
   readonly onSign: (wallet: BrowserWallet) => void
 }
 
-/** A button for each wallet of a form. The first one submits it. */
+/** A button for each wallet of a form. The first one submits it. A browser without a wallet sees the reason. */
 export function SignButtons({ wallets, isDisabled, onSign }: Props) {
+  if (wallets.length === 0)
+    return (
+      <Button kind="primary" refusal="No wallet extension found.">
+        Sign with a wallet
+      </Button>
+    )
   return wallets.map((wallet, place) => (
     <Button
       key={wallet.info.uuid}

@@ -45,7 +45,7 @@ export function StatementFiles() {
           choices={months}
           onChange={({ currentTarget: { value } }) => setMonth(value)}
         />
-        <div className="actions">
+        <div className="actions" style={{ alignSelf: 'end' }}>
           <Button disabled={isBusy} onClick={() => void save('pdf')}>
             Download PDF
           </Button>

@@ -6,32 +6,31 @@ import { PageOpenDepositDocument, PageSignDepositDocument } from '#control-plane
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { signTypedData, useWallets } from '#control-plane/dashboard/data/wallets.ts'
-import { Code } from '#control-plane/dashboard/ui/copy.tsx'
-import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { SampleCredit } from '#control-plane/dashboard/market/sample-credit.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { AmountField, EXAMPLE_USD, LEAST_USD } from './amount-field.tsx'
+import { ByCommand } from './by-command.tsx'
 import { SignButtons } from './sign-buttons.tsx'
 
-/** The least signed deposit, in US dollars: the treasury pays its gas. */
-const LEAST_USD = 1
+type Props = {
+  /** True for a new account of a development market, which gives it credit. */
+  readonly hasSample: boolean
+}
 
 /** Funds the account: a wallet signs an authorization, and the market submits it to the chain. */
-export function TopUp() {
-  const wallets = useWallets()
+export function TopUp({ hasSample }: Props) {
   return (
-    <Card title="Top up with a wallet" about="USDC. You sign, and the market sends the transaction and pays the gas.">
-      {wallets.length === 0 ? (
-        <div className="form">
-          <p className="muted">No wallet extension found. Install one, or use a terminal:</p>
-          <Code
-            label="Top up at the command line"
-            text={`npx market deposit --usd 5 --private-key-from wallet.key --yes --url ${location.origin}`}
-          />
-        </div>
-      ) : (
-        <Deposit wallets={wallets} />
-      )}
+    <Card title="Add credit" about="In USDC. Your wallet signs, and we send the transaction and pay the gas.">
+      <div className="form" style={{ maxWidth: '28rem' }}>
+        {hasSample ? (
+          <div className="actions">
+            <SampleCredit />
+          </div>
+        ) : null}
+        <Deposit />
+      </div>
     </Card>
   )
 }
@@ -44,8 +43,9 @@ async function openFor(amountUsd: string, address: string) {
   return { id: deposit.id, typedData }
 }
 
-function Deposit({ wallets }: { readonly wallets: readonly BrowserWallet[] }) {
+function Deposit() {
   const say = useToast()
+  const wallets = useWallets()
   const [amount, setAmount] = useState('')
   const hand = useChange(PageSignDepositDocument, {
     onDone: () => {
@@ -59,28 +59,28 @@ function Deposit({ wallets }: { readonly wallets: readonly BrowserWallet[] }) {
       await hand.mutateAsync({ id, signature })
     },
   })
-  const isBusy = sign.isPending
+  const isEnough = Number(amount) >= LEAST_USD
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const [first] = wallets
-    if (first !== undefined) sign.mutate(first)
+    if (first !== undefined && isEnough) sign.mutate(first)
   }
   return (
     <form className="form" onSubmit={submit}>
-      <Input
-        label="US dollars"
-        hint={`${LEAST_USD} or more, in USDC of the signing wallet`}
-        type="number"
-        required
-        min={LEAST_USD}
-        step={0.000001}
+      <AmountField
+        label="Amount, US dollars"
+        hint={`At least $${LEAST_USD}, in USDC of the wallet that signs`}
         value={amount}
-        onChange={({ currentTarget: { value } }) => setAmount(value)}
+        onChange={setAmount}
       />
       {sign.error === null ? null : <Notice tone="bad">{sign.error.message}</Notice>}
       <div className="actions">
-        <SignButtons wallets={wallets} isDisabled={isBusy || Number(amount) < LEAST_USD} onSign={sign.mutate} />
+        <SignButtons wallets={wallets} isDisabled={sign.isPending || !isEnough} onSign={sign.mutate} />
       </div>
+      <ByCommand
+        label="Add credit at the command line"
+        command={`deposit --usd ${isEnough ? amount : EXAMPLE_USD} --private-key-from wallet.key --yes`}
+      />
     </form>
   )
 }

@@ -43,7 +43,7 @@ export function WalletLine({ allowance, curl }: Props) {
   return (
     <Card
       title="Pay from your wallet"
-      about="No deposit. Your wallet approves an amount once, and the market collects your spending in batches."
+      about="No deposit. We collect what you spend from your wallet, in batches."
       actions={
         <>
           <Button {...(isOpen ? {} : { kind: 'primary' as const })} onClick={allowing.open}>
@@ -60,8 +60,8 @@ export function WalletLine({ allowance, curl }: Props) {
       <div className="grid">
         {status === 'stopped' ? (
           <Notice tone="warn">
-            The market advances no more credit{allowance.reason === null ? '' : `: ${words(allowance.reason)}`}. The
-            market will try to collect the debt again. Add USDC to the wallet, or allow more.
+            We advance no more credit{allowance.reason === null ? '' : `: ${words(allowance.reason)}`}. We will try to
+            collect the debt again. Add USDC to the wallet, or allow more.
           </Notice>
         ) : null}
         <Standing allowance={allowance} />
@@ -89,8 +89,8 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
   if (status === 'none') {
     return (
       <p>
-        Calls run on credit that the market advances, up to {money(allowance.limitUsdc)}, and never more than the
-        balance and the allowance of the wallet. The wallet signs a permit; it needs no ETH.
+        You sign a permit once, and need no ETH. Calls then run on credit that we advance: up to{' '}
+        {money(allowance.limitUsdc)}, and never more than your wallet has and allows.
       </p>
     )
   }
@@ -105,8 +105,8 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
         ],
         ['Wallet', <code key="wallet">{wallet}</code>],
         ['Spender', <code key="spender">{spender}</code>],
-        ['The wallet has', amountOf(balanceUsdc)],
-        ['And allows', amountOf(allowanceUsdc)],
+        ['Wallet balance', amountOf(balanceUsdc)],
+        ['Allowance', amountOf(allowanceUsdc)],
         ['Read from the chain', readAt === null ? <Unknown key="read" /> : <Ago key="read" at={readAt} />],
         [
           'Advanced',
@@ -163,7 +163,7 @@ const DRAWS: readonly Column<Draw>[] = [
     text: ({ status }) => status,
   },
   {
-    label: 'Taken',
+    label: 'Collected',
     isNumber: true,
     cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
     text: ({ amountUsdc }) => amountUsdc,

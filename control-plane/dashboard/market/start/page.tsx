@@ -4,7 +4,6 @@ import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { askModel } from '#control-plane/dashboard/data/ask-model.ts'
-import { call } from '#control-plane/dashboard/data/client.ts'
 import { chatCurlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerStartQuery } from '#control-plane/dashboard/data/documents/buyer-start.ts'
 import { BuyerStartDocument } from '#control-plane/dashboard/data/documents/buyer-start.ts'
@@ -12,6 +11,7 @@ import { PageCreateBuyerKeyDocument } from '#control-plane/dashboard/data/docume
 import { money, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Answer } from '#control-plane/dashboard/market/answer.tsx'
+import { SampleCredit } from '#control-plane/dashboard/market/sample-credit.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -88,33 +88,20 @@ function Step({ number, title, isDone, children }: StepProps) {
 }
 
 function Credit({ data, onBegin }: StepsProps) {
-  const cache = useQueryClient()
   const credit = data.me?.creditBalanceUsdc ?? '0'
-  const take = useMutation({
-    mutationFn: () => call('POST', '/v1/buyer/sample-credit', {}),
-    onSuccess: () => {
-      onBegin()
-      return cache.invalidateQueries()
-    },
-  })
   const isDone = toMicro(credit) > 0n
   const isDevelopment = data.service?.isDevelopment === true
   return (
     <Step number={1} title="Add credit" isDone={isDone}>
       <p>{isDone ? `You have ${money(credit)} to spend.` : 'Calls are paid from prepaid credit.'}</p>
-      {take.error === null ? null : <ErrorNotice error={take.error} />}
-      <div className="actions">
-        {isDevelopment && !isDone ? (
-          <Button kind="primary" disabled={take.isPending} onClick={() => take.mutate()}>
-            Add $5 of development credit
-          </Button>
-        ) : null}
-        {isDone ? null : (
+      {isDone ? null : (
+        <div className="actions">
+          {isDevelopment ? <SampleCredit onTaken={onBegin} /> : null}
           <Link to="/buyer/credit" className="button">
             Deposit from a wallet
           </Link>
-        )}
-      </div>
+        </div>
+      )}
     </Step>
   )
 }
@@ -134,7 +121,11 @@ function Key({ hasKey, secret, onMade }: KeyProps) {
   return (
     <Step number={2} title="Create an API key" isDone={secret !== undefined}>
       {secret === undefined ? (
-        <p>{hasKey ? 'Your keys were shown once. Create one for this call.' : 'Your programs call with an API key.'}</p>
+        <p>
+          {hasKey
+            ? 'A key is shown only once, when you create it. Create a new one to run this call here.'
+            : 'Your programs call with an API key.'}
+        </p>
       ) : (
         <>
           <Notice tone="warn">Copy the key now. It is shown this once.</Notice>

@@ -58,7 +58,7 @@ async function simulated(key: string, policy: object): Promise<z.infer<typeof Si
   return z.object({ data: z.object({ routingSimulation: Simulated }) }).parse(answer).data.routingSimulation
 }
 
-it('a buyer tries a policy on the calls of the last day, which changes nothing', async () => {
+it('a buyer tries rules on the calls of the last day, which changes nothing', async () => {
   // Other files buy with the sample buyer's key, and a table shows only its first models.
   const { buyerKey: own } = await doorsOf(network).user(1)
   const messages = [{ role: 'user', content: 'Say hello.' }]
@@ -67,7 +67,7 @@ it('a buyer tries a policy on the calls of the last day, which changes nothing',
   const provider = (await simulated(own, {})).byModel.find(({ model }) => model === MODEL)?.policyProvider
   const { context, page, complaints } = await open(own)
   await page.goto(`${site}/buyer/providers`)
-  const form = page.getByRole('region', { name: 'Try a policy on past calls' })
+  const form = page.getByRole('region', { name: 'Try rules on past calls' })
   await form.getByLabel('Blocked providers').fill(provider ?? '')
   await page.getByRole('button', { name: 'Try it' }).click()
   await page.waitForURL(/try=yes/)
@@ -75,8 +75,8 @@ it('a buyer tries a policy on the calls of the last day, which changes nothing',
   await line.waitFor()
   expect(await line.getByRole('cell').last().textContent()).not.toBe(provider)
   await page
-    .getByRole('table', { name: 'Under each policy' })
-    .getByRole('row', { name: /^New policy/ })
+    .getByRole('table', { name: 'Under each rule set' })
+    .getByRole('row', { name: /^New rules/ })
     .waitFor()
   await form.getByLabel('Blocked providers').fill('')
   await form.getByLabel('Minimum discount, percent').fill('100')

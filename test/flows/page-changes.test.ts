@@ -89,9 +89,10 @@ describe('a buyer', () => {
     const { context, page, complaints } = await open(own)
     await page.goto(`${site}/buyer/limits`)
     await page.getByRole('button', { name: 'Change the limits of bounded' }).click()
+    expect(await dialog(page).getByRole('button', { name: 'Save limits' }).isDisabled()).toBe(true)
     await dialog(page).getByLabel('Cap a day, US dollars').fill('2.5')
     await dialog(page).getByRole('row', { name: 'Cap a day $4.00 $2.50' }).waitFor()
-    await dialog(page).getByRole('button', { name: 'Change' }).click()
+    await dialog(page).getByRole('button', { name: 'Save limits' }).click()
     await page.getByRole('row', { name: /bounded.*of \$2\.50/ }).waitFor()
     await door('DELETE', `/v1/buyer/keys/${id}`, own)
     expect(complaints).toEqual([])
@@ -140,9 +141,13 @@ describe('a buyer', () => {
         .loose()
         .parse(await door('GET', '/v1/buyer/preferences', own)).min_discount_pct
     await page.goto(`${site}/buyer/providers`)
+    // Without a change there is nothing to save.
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    expect(await dialog(page).getByRole('button', { name: 'Save rules' }).isDisabled()).toBe(true)
+    await dialog(page).getByRole('button', { name: 'Cancel' }).click()
     for (const [typed, shown, stored] of [
-      ['1', 'Minimum discount none 1% below list', 1],
-      ['', 'Minimum discount 1% below list none', null],
+      ['1', 'Minimum discount none 1%', 1],
+      ['', 'Minimum discount 1% none', null],
     ] as const) {
       await page
         .getByRole('region', { name: 'Default routing rules' })

@@ -13,7 +13,7 @@ const CALL: readonly Option[] = [
   { flags: '--min-discount <percent>', text: 'minimum discount off the list price' },
   { flags: '--max-cost <dollars>', text: 'maximum cost of the call' },
   { flags: '--provider <provider>', text: 'only this provider' },
-  { flags: '--allow-untrusted', text: 'allow unverified providers' },
+  { flags: '--allow-untrusted', text: 'allow providers that are not trusted' },
 ]
 const SIDE: Option = {
   flags: '--side <side>',

@@ -37,21 +37,24 @@ export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
     cell: ({ daily }) => <CapCell cap={daily} />,
     text: ({ daily }) => daily?.usedUsdc,
     unit: 'microUsdc',
+    phone: 'fact',
   },
   {
     label: 'This month (UTC)',
     cell: ({ monthly }) => <CapCell cap={monthly} />,
     text: ({ monthly }) => monthly?.usedUsdc,
     unit: 'microUsdc',
+    phone: 'fact',
   },
   {
     label: 'Tightest limit',
-    phone: 'lead',
-    cell: ({ binds, daily, monthly }) => (
-      <Badge tone={daily?.isRefusing === true || monthly?.isRefusing === true ? 'bad' : 'plain'}>
-        {daily?.isRefusing === true || monthly?.isRefusing === true ? `${binds} cap refuses` : binds}
-      </Badge>
-    ),
+    phone: 'fact',
+    cell: ({ binds, daily, monthly }) =>
+      daily?.isRefusing === true || monthly?.isRefusing === true ? (
+        <Badge tone="bad">{`${binds} cap refuses`}</Badge>
+      ) : (
+        <span>{binds}</span>
+      ),
     text: ({ binds }) => binds,
   },
 ]

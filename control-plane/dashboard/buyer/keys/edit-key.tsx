@@ -18,7 +18,8 @@ const dateOf = (at: number | null) => (at === null ? '' : new Date(at).toISOStri
 /** Changes the name, the limits and the end of a key. */
 export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone }: Props) {
   const say = useToast()
-  const [draft, setDraft] = useState(terms === null ? { ...BLANK_KEY, label } : draftOf(label, terms))
+  const [first] = useState(terms === null ? { ...BLANK_KEY, label } : draftOf(label, terms))
+  const [draft, setDraft] = useState(first)
   const [end, setEnd] = useState(dateOf(expiresAt))
   const update = useChange(PageUpdateBuyerKeyDocument, {
     onDone: () => {
@@ -27,6 +28,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
     },
   })
   const isPlayground = kind === 'playground'
+  const isChanged = end !== dateOf(expiresAt) || JSON.stringify(draft) !== JSON.stringify(first)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     // An expiry that the owner does not change keeps its hour.
@@ -49,7 +51,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
         <KeyRefusal error={update.error} />
         <div className="dialog-foot">
           <Button onClick={onDone}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={update.isPending}>
+          <Button kind="primary" type="submit" disabled={update.isPending || !isChanged}>
             Save key
           </Button>
         </div>

@@ -116,7 +116,7 @@ export function KeyFields({ draft, onChange, needsDailyCap = false, error }: Pro
       <div className="form-row">
         <Input
           label="Minimum discount, percent"
-          hint="The key refuses calls with a lower discount"
+          hint="Lower discounts are refused. Leave blank for none"
           type="number"
           min={0}
           max={100}
@@ -141,7 +141,7 @@ export function KeyFields({ draft, onChange, needsDailyCap = false, error }: Pro
           {...names('blocked')}
           {...providers}
         />
-        <Select label="Unverified providers" choices={UNTRUSTED} {...field('untrusted')} />
+        <Select label="Providers that are not trusted" choices={UNTRUSTED} {...field('untrusted')} />
       </div>
     </>
   )

@@ -78,7 +78,8 @@ function Keys() {
               whole={pagesOf(BuyerKeysDocument, { after }, (read) => read.buyerKeys)}
               empty={
                 <Empty title="No keys yet">
-                  <p>Make one here. Its secret is shown once.</p>
+                  <p>Your apps call models with a key. Its secret is shown once, when you create it.</p>
+                  <Button onClick={making.open}>Create the first key</Button>
                 </Empty>
               }
               foot={
@@ -105,11 +106,11 @@ function Keys() {
   )
 }
 
-const TONES = { active: 'good', frozen: 'warn', expired: 'plain', revoked: 'plain' } as const
+const TONES = { frozen: 'warn', expired: 'plain', revoked: 'plain' } as const
 
 function State({ of }: { readonly of: ListedKey }) {
   const state = stateOfKey(of)
-  return <Badge tone={TONES[state]}>{state}</Badge>
+  return state === 'active' ? <span className="muted">active</span> : <Badge tone={TONES[state]}>{state}</Badge>
 }
 
 /** The spending of a key by day. Undefined for a key that the market counted among the others. */
@@ -205,7 +206,10 @@ function Bounds({ terms }: { readonly terms: ListedKey['terms'] }) {
     terms.capDailyUsd === null ? undefined : `${money(Math.round(terms.capDailyUsd * 1e6))} a day`,
     terms.capMonthlyUsd === null ? undefined : `${money(Math.round(terms.capMonthlyUsd * 1e6))} a month`,
     terms.minDiscountPct === null ? undefined : `at least ${terms.minDiscountPct}% off`,
-    terms.modelsAllowed === null ? undefined : `${terms.modelsAllowed.length} models`,
+    terms.modelsAllowed === null
+      ? undefined
+      : `${terms.modelsAllowed.length} ${terms.modelsAllowed.length === 1 ? 'model' : 'models'}`,
+    terms.providersBlocked.length === 0 ? undefined : `${terms.providersBlocked.length} blocked`,
     terms.rateLimitRpm === null ? undefined : `${compact(terms.rateLimitRpm)} calls a minute`,
   ].filter((bound) => bound !== undefined)
   return bounds.length === 0 ? <span className="muted">none</span> : bounds.join(' · ')

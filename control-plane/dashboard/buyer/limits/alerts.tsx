@@ -113,7 +113,7 @@ function columnsOf(open: (opened: Opened) => void): readonly Column<Hook>[] {
     },
     {
       label: 'State',
-      cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
+      cell: ({ enabled }) => (enabled ? 'on' : <Badge>off</Badge>),
       text: ({ enabled }) => (enabled ? 'on' : 'off'),
     },
     {

@@ -18,7 +18,7 @@ const textOf = (value: number | null) => (value === null ? '' : String(value))
 const dollarsIn = (cap: LimitedKey['daily']) => (cap === null ? null : Number(cap.capUsdc) / MICRO)
 const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
 const dollars = (value: number | null) => (value === null ? 'no cap' : money(Math.round(value * MICRO)))
-const calls = (value: number | null) => (value === null ? 'as for all keys' : count(value))
+const calls = (value: number | null) => (value === null ? 'default' : count(value))
 
 /** Changes the caps of a key. The dialog shows them before and after. */
 export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; readonly onDone: () => void }) {
@@ -35,6 +35,8 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
     },
   })
   const next = { capDailyUsd: numberIn(daily), capMonthlyUsd: numberIn(monthly), rateLimitRpm: numberIn(rate) }
+  const isChanged =
+    next.capDailyUsd !== now.daily || next.capMonthlyUsd !== now.monthly || next.rateLimitRpm !== rateLimitRpm
   const submit = (event: FormEvent) => {
     event.preventDefault()
     update.mutate({ id, input: next })
@@ -67,8 +69,8 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
         {update.error === null ? null : <ErrorNotice error={update.error} />}
         <div className="dialog-foot">
           <Button onClick={onDone}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={update.isPending}>
-            Change
+          <Button kind="primary" type="submit" disabled={update.isPending || !isChanged}>
+            Save limits
           </Button>
         </div>
       </form>

@@ -15,7 +15,7 @@ export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 
 /** The events in the words of the page. The body has their names. */
 const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
-  { name: 'key.cap_reached', label: 'A key has used 50%, 80% or 100% of a cap' },
+  { name: 'key.cap_reached', label: 'A cap is 50%, 80% or 100% used' },
   { name: 'balance.low', label: 'The balance is low' },
   { name: 'deposit.credited', label: 'A deposit is credited' },
   { name: 'deposit.waiting', label: 'A deposit is waiting' },
@@ -52,7 +52,7 @@ type Draft = {
   readonly events: ReadonlySet<string>
 }
 
-/** Makes a webhook, or changes it. */
+/** Creates a webhook, or changes it. */
 export function EditWebhook({ hook, emails, onClose, onSecret }: Props) {
   const [draft, setDraft] = useState<Draft>({
     url: hook?.url ?? (emails?.[0] === undefined ? '' : MAILTO + emails[0]),
@@ -80,16 +80,20 @@ export function EditWebhook({ hook, emails, onClose, onSecret }: Props) {
           <EmailTarget emails={emails} draft={draft} onChange={setDraft} />
         )}
         <Events chosen={draft.events} onChoose={(events) => setDraft({ ...draft, events })} />
-        <Input
-          label="Low balance, US dollars"
-          hint="Notify below this balance. Leave blank for never."
-          type="number"
-          min={0.000001}
-          step="any"
-          value={draft.lowBalance}
-          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, lowBalance: value })}
-        />
-        <Check label="Send events" isOn={draft.enabled} onChange={(enabled) => setDraft({ ...draft, enabled })} />
+        {draft.events.has('balance.low') ? (
+          <Input
+            label="Low balance, US dollars"
+            hint="The balance is low below this amount. Leave blank for never"
+            type="number"
+            min={0.000001}
+            step="any"
+            value={draft.lowBalance}
+            onChange={({ currentTarget: { value } }) => setDraft({ ...draft, lowBalance: value })}
+          />
+        ) : null}
+        {hook === undefined ? null : (
+          <Check label="Send events" isOn={draft.enabled} onChange={(enabled) => setDraft({ ...draft, enabled })} />
+        )}
         {change.error === null ? null : <ErrorNotice error={change.error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
@@ -214,19 +218,21 @@ function Events({ chosen, onChoose }: EventsProps) {
   return (
     <fieldset className="form" style={{ border: 0, margin: 0, padding: 0 }}>
       <legend>Events</legend>
-      {EVENTS.map(({ name, label }) => (
-        <Check
-          key={name}
-          label={label}
-          isOn={chosen.has(name)}
-          onChange={(isOn) => {
-            const events = new Set(chosen)
-            if (isOn) events.add(name)
-            else events.delete(name)
-            onChoose(events)
-          }}
-        />
-      ))}
+      <div className="form-row" style={{ rowGap: 'var(--s2)' }}>
+        {EVENTS.map(({ name, label }) => (
+          <Check
+            key={name}
+            label={label}
+            isOn={chosen.has(name)}
+            onChange={(isOn) => {
+              const events = new Set(chosen)
+              if (isOn) events.add(name)
+              else events.delete(name)
+              onChoose(events)
+            }}
+          />
+        ))}
+      </div>
     </fieldset>
   )
 }

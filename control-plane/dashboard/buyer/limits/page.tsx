@@ -123,7 +123,7 @@ function Keys({ data, curl, onEdit }: KeysProps) {
       label: 'Calls a minute',
       isNumber: true,
       cell: ({ rateLimitRpm }) =>
-        rateLimitRpm === null ? <span className="muted">as for all keys</span> : count(rateLimitRpm),
+        rateLimitRpm === null ? <span className="muted">default</span> : count(rateLimitRpm),
       text: ({ rateLimitRpm }) => rateLimitRpm,
     },
     {

@@ -35,7 +35,7 @@ function Providers() {
   return (
     <Page
       title="Routing"
-      about="Default routing rules, and your own provider keys, which are tried before the market."
+      about="Rules for where your calls go, and your own provider keys."
       actions={
         <Button kind="primary" onClick={adding.open}>
           Add a provider key
@@ -47,7 +47,7 @@ function Providers() {
           <>
             {data.preferences === null ? null : <Policy preferences={data.preferences} />}
             <Simulator />
-            <Card title="Your own provider keys" about="Calls served by your own keys are free here" isFlush>
+            <Card title="Your own provider keys" about="Calls try these keys first, and cost nothing here" isFlush>
               <Table
                 label="Own provider keys"
                 columns={columnsOf(setRemoved)}

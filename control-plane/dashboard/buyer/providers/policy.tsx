@@ -13,7 +13,7 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Preferences = NonNullable<BuyerProvidersQuery['preferences']>
 
-const floorText = (floor: number | null) => (floor === null ? 'none' : `${floor}% below list`)
+const floorText = (floor: number | null) => (floor === null ? 'none' : `${floor}%`)
 const listText = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '))
 const trustText = (allows: boolean | null) => (allows === true ? 'allowed' : 'not allowed')
 
@@ -24,6 +24,9 @@ const draftOf = ({ minDiscountPct, providersBlocked, allowUntrusted }: Preferenc
   blocked: providersBlocked.join(' '),
   allows: allowUntrusted,
 })
+
+const isSame = (left: Preferences, right: Preferences) =>
+  JSON.stringify(draftOf(left)) === JSON.stringify(draftOf(right))
 
 /**
  * Routing preferences for every call of the account. A dialog shows the difference before a change is stored. A draft
@@ -40,6 +43,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
     providersBlocked: blocked.split(/[\s,]+/).filter((name) => name !== ''),
     allowUntrusted: allows,
   }
+  const isChanged = !isSame(next, preferences)
   const providers = useProviderSuggestions()
   const put = useChange(PagePutPreferencesDocument, {
     onDone: () => {
@@ -52,7 +56,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
     setAsked(true)
   }
   return (
-    <Card title="Default routing rules" about="Stricter rules on a key take precedence">
+    <Card title="Default routing rules" about="For every call of the account. A key or a call can be stricter">
       <form className="form" onSubmit={submit}>
         <div className="form-row">
           <Input
@@ -74,7 +78,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
             {...providers}
           />
         </div>
-        <Check label="Allow unverified providers" isOn={allows} onChange={(isOn) => edit({ allows: isOn })} />
+        <Check label="Allow providers that are not trusted" isOn={allows} onChange={(isOn) => edit({ allows: isOn })} />
         <div className="actions">
           <Button kind="primary" type="submit">
             Review changes
@@ -96,13 +100,14 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
               after: listText(next.providersBlocked),
             },
             {
-              name: 'Unverified providers',
+              name: 'Not trusted providers',
               now: trustText(preferences.allowUntrusted),
               after: trustText(next.allowUntrusted),
             },
           ]}
+          {...(!isChanged && { about: 'Nothing has changed yet.' })}
           action="Save rules"
-          isBusy={put.isPending}
+          isBusy={put.isPending || !isChanged}
           error={put.error}
           onDo={() =>
             put.mutate(next, {

@@ -20,7 +20,7 @@ type Props = {
 }
 
 /**
- * The answer of a simulation: the real cost, the estimate under the present policy, and that under the tried policy.
+ * The answer of a simulation: the real cost, the estimate under the present rules, and that under the tried rules.
  */
 export function Simulated({ simulation, policy, curl }: Props) {
   const { calls, isWhole, from, to, unknownProviders, byModel } = simulation
@@ -37,13 +37,11 @@ export function Simulated({ simulation, policy, curl }: Props) {
   return (
     <div className="grid">
       {unknownProviders.length === 0 ? null : (
-        <Notice tone="warn">
-          No provider is called {unknownProviders.join(', ')}. The simulation changes nothing.
-        </Notice>
+        <Notice tone="warn">No provider is named {unknownProviders.join(', ')}. That name has no effect here.</Notice>
       )}
       <Figures simulation={simulation} />
       <Table
-        label="Under each policy"
+        label="Under each rule set"
         columns={SIDES}
         rows={sidesOf(simulation)}
         keyOf={({ name }) => name}
@@ -60,13 +58,13 @@ export function Simulated({ simulation, policy, curl }: Props) {
         empty={null}
       />
       <p className="small muted">
-        {isWhole ? `All ${count(calls)} calls` : `The newest ${count(calls)} calls`} that offers of the market served
-        from <Time at={from} /> to <Time at={to} />. Prices, speeds and health are those of the current order book, and
-        daily caps start full. Settings of single calls and keys and the calls of other buyers are left out. Calls that
-        your own provider keys served are not replayed.
+        {isWhole ? `All ${count(calls)} calls` : `The newest ${count(calls)} calls`} that market offers served from{' '}
+        <Time at={from} /> to <Time at={to} />. Prices, speeds and health are those of the current order book, and daily
+        caps start full. Rules of single calls and keys are left out, and so are calls that your own provider keys
+        served.
       </p>
-      <p className="small">To use this policy for single calls, add this to the body:</p>
-      <Code label="The policy in the body of a call" text={bodyOf(policy)} />
+      <p className="small">To use these rules for a single call, add this to its body:</p>
+      <Code label="The rules in the body of a call" text={bodyOf(policy)} />
     </div>
   )
 }
@@ -78,12 +76,12 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
     <Stats
       figures={[
         {
-          label: 'Cost against your current policy',
+          label: 'Cost against your current rules',
           value: comparedCalls === 0 ? <Unknown /> : <span title={`${change} micro-USD`}>{signed(change)}</span>,
           hint:
             comparedCalls === 0
-              ? 'no call is served under both policies'
-              : `${before === 0 ? '' : `${change > 0 ? '+' : ''}${percent((change / before) * 100)}, `}over ${count(comparedCalls)} calls that both policies serve`,
+              ? 'no call is served under both rules'
+              : `${before === 0 ? '' : `${change > 0 ? '+' : ''}${percent((change / before) * 100)}, `}over ${count(comparedCalls)} calls that both rules serve`,
         },
         {
           label: 'First token, median',
@@ -91,12 +89,12 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
           hint:
             present.ttftMs === null
               ? 'providers are not measured yet'
-              : `${milliseconds(present.ttftMs)} under your current policy`,
+              : `${milliseconds(present.ttftMs)} under your current rules`,
         },
         {
           label: 'Calls without an offer',
           value: percent(policy.unservedPct),
-          hint: `${count(policy.unserved)} of ${count(calls)}; ${count(present.unserved)} under your current policy`,
+          hint: `${count(policy.unserved)} of ${count(calls)}; ${count(present.unserved)} under your current rules`,
         },
       ]}
     />
@@ -123,14 +121,14 @@ function sidesOf({ calls, paidMicro, listMicro, paidTtftMs, present, policy }: S
       listMicro,
       ttftMs: paidTtftMs,
     },
-    { ...present, name: 'Current policy', about: 'estimated' },
-    { ...policy, name: 'New policy', about: 'estimated' },
+    { ...present, name: 'Current rules', about: 'estimated' },
+    { ...policy, name: 'New rules', about: 'estimated' },
   ]
 }
 
 const SIDES: readonly Column<Line>[] = [
   {
-    label: 'Policy',
+    label: 'Rules',
     cell: ({ name, about }) => (
       <>
         {name}
@@ -141,7 +139,7 @@ const SIDES: readonly Column<Line>[] = [
   },
   { label: 'Served', isNumber: true, cell: ({ served }) => count(served), text: ({ served }) => served },
   {
-    label: 'Without an offer',
+    label: 'No offer',
     isNumber: true,
     cell: ({ unserved }) => (unserved === null ? <Unknown /> : count(unserved)),
     text: ({ unserved }) => unserved,
@@ -182,19 +180,19 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Current policy',
+    label: 'Current rules',
     isNumber: true,
     cell: ({ presentMicro }) => <Money micro={presentMicro} />,
     text: ({ presentMicro }) => presentMicro,
     unit: 'microUsd',
   },
   {
-    label: 'New policy',
+    label: 'New rules',
     isNumber: true,
     cell: ({ policyMicro, policyUnserved }) => (
       <>
         <Money micro={policyMicro} />
-        {policyUnserved === 0 ? null : <Badge tone="warn">{`${count(policyUnserved)} without an offer`}</Badge>}
+        {policyUnserved === 0 ? null : <Badge tone="warn">{`${count(policyUnserved)} no offer`}</Badge>}
       </>
     ),
     text: ({ policyMicro }) => policyMicro,
@@ -207,7 +205,7 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
   },
 ]
 
-/** The policy as members of a call's body. */
+/** The rules as members of a call's body. */
 function bodyOf(policy: Props['policy']): string {
   const { minDiscountPct, providersOnly, providersBlocked, providerOrder, allowUntrusted, sort } = policy
   const some = (names: typeof providersOnly) => (names == null || names.length === 0 ? undefined : names)

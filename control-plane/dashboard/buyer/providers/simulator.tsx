@@ -24,7 +24,7 @@ const SORTS = [
 
 const namesIn = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter((name) => name !== '')
 
-/** Estimates the cost of past calls under another policy. The policy is in the address. */
+/** Estimates the cost of past calls under other rules. The rules are in the address. */
 export function Simulator() {
   const search = useSearch({ from: '/buyer/providers' })
   const variables: BuyerRoutingQueryVariables = {
@@ -42,7 +42,7 @@ export function Simulator() {
   const query = useScreen(BuyerRoutingDocument, variables, { isOn: isAsked })
   return (
     <Card
-      title="Try a policy on past calls"
+      title="Try rules on past calls"
       about="An estimate on the current order book. Nothing changes, and no provider is called."
     >
       <div className="grid">
@@ -114,7 +114,7 @@ function Wishes() {
       <div className="form-row">
         <Input
           label="Minimum discount, percent"
-          hint="Below list price. Leave blank for none"
+          hint="Leave blank for none"
           type="number"
           min={0}
           max={100}
@@ -145,7 +145,7 @@ function Wishes() {
         />
       </div>
       <Check
-        label="Allow unverified providers"
+        label="Allow providers that are not trusted"
         isOn={draft.isOpen}
         onChange={(isOpen) => setDraft({ ...draft, isOpen })}
       />

@@ -166,11 +166,13 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
     return {
       label,
       value: write(now[name]),
-      hint: (
-        <Change now={now[name]} before={former[name]}>
-          {write(former[name])}
-        </Change>
-      ),
+      // Without calls before, five times zero says nothing.
+      hint:
+        former.calls === 0 ? undefined : (
+          <Change now={now[name]} before={former[name]}>
+            {write(former[name])}
+          </Change>
+        ),
     }
   }
   return (
@@ -262,8 +264,8 @@ function NoCalls() {
   return (
     <Empty title="No calls match">
       <p>Try a longer period or fewer filters.</p>
-      <Link to="/buyer/keys" search={{}} className="button" data-kind="primary">
-        Make a key
+      <Link to="/buyer/activity" search={{ period: '90d' }} className="button">
+        Show 90 days of everything
       </Link>
     </Empty>
   )

@@ -31,7 +31,7 @@ import { Files } from './files.tsx'
 import { useStopNotes } from './stop-notes.ts'
 
 const REFRESH_MS = 15_000
-const TONES = { running: 'info', succeeded: 'good', failed: 'bad', cancelled: 'plain' } as const
+const TONES = { running: 'info', failed: 'bad', cancelled: 'plain' } as const
 
 const JOB_STATES = ['running', 'succeeded', 'failed', 'cancelled'] as const
 const STATES = [
@@ -263,7 +263,7 @@ function leftOf(ms: number): string {
 function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] {
   return [
     {
-      label: 'Begun',
+      label: 'Started',
       cell: ({ submittedAt }) => <Time at={submittedAt} />,
       text: ({ submittedAt }) => submittedAt,
       unit: 'time',
@@ -278,7 +278,12 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
       ),
       text: ({ model }) => model,
     },
-    { label: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>, text: ({ state }) => state },
+    {
+      label: 'State',
+      cell: ({ state }) =>
+        state === 'succeeded' ? <span className="muted">{state}</span> : <Badge tone={TONES[state]}>{state}</Badge>,
+      text: ({ state }) => state,
+    },
     {
       label: 'Used',
       isNumber: true,

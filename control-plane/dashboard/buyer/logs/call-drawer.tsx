@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
-import { exactMoney, milliseconds, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, milliseconds, percent, words } from '#control-plane/dashboard/data/format.ts'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-taken.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -12,9 +12,9 @@ import { ReportProblem } from '#control-plane/dashboard/market/report-problem.ts
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Code, CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
-import { Facts } from '#control-plane/dashboard/ui/page.tsx'
+import { Facts, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import { callPhases } from './call-phases.ts'
 
@@ -97,26 +97,48 @@ type OverviewProps = {
   readonly endpoint: string | undefined
 }
 
+/** The discount of a call that was charged. */
+function offList({ buyerCostMicro: cost, listCostMicro: list }: Entry): string | undefined {
+  return list > cost && cost > 0 ? `${percent((1 - cost / list) * 100)} off list` : undefined
+}
+
+const attemptsText = (attempts: number) => (attempts === 1 ? '1 attempt' : `${attempts} attempts`)
+
 function Overview({ entry, keyName, endpoint }: OverviewProps) {
-  const { requestId, model, provider, settlementStatus, settlementError, ttftMs, durationMs, finishReason } = entry
+  const { requestId, model, provider, settlementStatus, settlementError, finishReason } = entry
+  const { ttftMs, durationMs, buyerCostMicro, attempts } = entry
   const facts: readonly Fact[] = [
-    ['Request', <code key="id">{requestId}</code>],
+    ['Model', <ModelLink key="model" model={model} />],
+    ['Served by', provider ?? 'No provider'],
     ['Time', <Time key="time" at={entry.createdAt} />],
     ...(keyName === undefined ? [] : [['Key', keyName] satisfies Fact]),
     ...(endpoint === undefined ? [] : [['Endpoint', <code key="endpoint">{endpoint}</code>] satisfies Fact]),
     ['Streamed', entry.streamed ? 'yes' : 'no'],
-    ['Model', <ModelLink key="model" model={model} />],
-    ['Served by', provider ?? 'No provider'],
     ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
-    ['First token', milliseconds(ttftMs)],
-    ['Took', milliseconds(durationMs)],
-    ['Finish reason', finishReason ?? UNKNOWN],
+    ...(finishReason === null ? [] : [['Finish reason', finishReason] satisfies Fact]),
+    ['Request', <code key="id">{requestId}</code>],
   ]
-  return <Facts facts={facts} />
+  return (
+    <>
+      <Stats
+        figures={[
+          { label: 'Cost', value: <Money micro={buyerCostMicro} />, hint: offList(entry) },
+          { label: 'Took', value: milliseconds(durationMs), hint: attemptsText(attempts.length) },
+          { label: 'First token', value: milliseconds(ttftMs), hint: ttftMs === null ? 'not streamed' : undefined },
+        ]}
+      />
+      <Facts facts={facts} />
+    </>
+  )
 }
 
 const PHASE_FILLS = { good: 'var(--good)', bad: 'var(--bad)', plain: 'var(--series-2)' } as const
+
+const PHASE_WORDS: Readonly<Record<string, string>> = {
+  Market: 'Market: checks, routing and payment.',
+  Connect: 'Connect: the wait for a new connection to the provider.',
+}
 
 /** The time of the call by phase, to scale. */
 function Phases({ entry }: { readonly entry: Entry }) {
@@ -148,10 +170,14 @@ function Phases({ entry }: { readonly entry: Entry }) {
           )
         })}
       </ol>
-      <p className="muted">
-        Market: checks, routing and payment. Connect: the wait for a new connection to the provider. Most calls use an
-        open one.
-      </p>
+      {phases.some(({ name }) => Object.hasOwn(PHASE_WORDS, name)) ? (
+        <p className="muted">
+          {phases
+            .map(({ name }) => PHASE_WORDS[name])
+            .filter((text) => text !== undefined)
+            .join(' ')}
+        </p>
+      ) : null}
     </section>
   )
 }

@@ -74,7 +74,7 @@ function Logs() {
   const nameOfKey = (id: string) => keys.find(({ value }) => value === id)?.label ?? id
   useStepKeys(calls, call, open)
   return (
-    <Page title="Logs" about="Every call, with its cost and its route. J and K step through, Esc closes.">
+    <Page title="Logs" about="Every call, with its cost and its route. J and K step through the calls, Esc closes one.">
       <LogFilters search={search} keys={keys} onChange={change} />
       <Loaded query={query}>
         {(data) => (
@@ -241,7 +241,12 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
     },
     {
       label: 'Outcome',
-      cell: ({ outcome }) => <Badge tone={TONES[outcome] ?? 'plain'}>{words(outcome)}</Badge>,
+      cell: ({ outcome }) =>
+        outcome === 'succeeded' ? (
+          <span className="muted">{outcome}</span>
+        ) : (
+          <Badge tone={TONES[outcome] ?? 'plain'}>{words(outcome)}</Badge>
+        ),
       text: ({ outcome }) => outcome,
       phone: 'bare',
     },

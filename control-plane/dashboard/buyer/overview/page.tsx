@@ -91,7 +91,7 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
         {
           label: `Saved in ${during}`,
           value: <Amount micro={savings?.savedMicro} />,
-          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} of list prices`,
+          hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} off list prices`,
         },
         {
           label: `Failed in ${during}`,
@@ -99,12 +99,12 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
           hint: requests === 0 ? 'no calls yet' : `${compact(failed)} of ${compact(requests)}, none of them charged`,
         },
         {
-          label: `First token in ${during}, median`,
+          label: `First token in ${during}`,
           value: milliseconds(latency?.ttftMs?.p50),
           hint:
             latency?.ttftMs?.p95 == null
-              ? 'not enough streamed calls yet'
-              : `p95 ${milliseconds(latency.ttftMs.p95)} · ${compact(latency.timed)} calls`,
+              ? 'too few streamed calls'
+              : `median; p95 ${milliseconds(latency.ttftMs.p95)}, ${compact(latency.timed)} streamed`,
         },
       ]}
     />
@@ -155,19 +155,33 @@ function Spending({ data, interval, spanMs }: SpendingProps) {
   )
 }
 
+/** The keys with a cap. Without any, the balance is the limit of all. */
 function Caps({ data, curl }: { readonly data: BuyerOverviewQuery; readonly curl: string }) {
+  const keys = data.caps?.keys ?? []
+  const capped = keys.filter(({ daily, monthly }) => daily !== null || monthly !== null)
   return (
-    <Card title="Limits" about="The limit that each key reaches first" isFlush>
+    <Card
+      title="Limits"
+      about="Keys with a cap, and the limit that each reaches first"
+      actions={<Link to="/buyer/limits">All limits</Link>}
+      isFlush
+    >
       <Table
         label="Limits"
         columns={CAP_COLUMNS}
-        rows={data.caps?.keys ?? []}
+        rows={capped}
         keyOf={({ keyId }) => keyId}
         curl={curl}
         empty={
-          <Empty title="No keys yet">
-            <p>Your programs call with API keys. Caps limit the spending of each key.</p>
-          </Empty>
+          keys.length === 0 ? (
+            <Empty title="No keys yet">
+              <p>Your programs call with API keys. Caps limit the spending of each key.</p>
+            </Empty>
+          ) : (
+            <Empty title="No key has a cap">
+              <p>Each key can spend the whole balance. Set a cap for a day or a month under Limits.</p>
+            </Empty>
+          )
         }
       />
     </Card>
@@ -228,34 +242,42 @@ function linesOf(savings: BuyerOverviewQuery['savings']): readonly ModelLine[] {
   return [...byModel, { ...rest, listMicro, savedMicro, savedPct }]
 }
 
+/** The number of models that the overview lists. Activity has the others. */
+const TOP = 12
+
 type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; readonly period: ShownPeriod }
 
-/** The window of the list, and how many of the models it names. */
-function aboutModels({ savings }: BuyerOverviewQuery, period: ShownPeriod): string {
-  const window = `The last ${PERIOD_WORDS[period]}`
-  if (savings === null || savings.byModel.length >= savings.models) return window
-  return `${window}. The ${count(savings.byModel.length)} models with the highest spend, of ${count(savings.models)}`
-}
-
-function ByModel({ data, curl, period }: ByModelProps) {
+function ByModel({ data: { savings }, curl, period }: ByModelProps) {
+  const lines = linesOf(savings)
+  const top = lines.filter(({ model }) => model !== '').slice(0, TOP)
+  const models = savings?.models ?? 0
   return (
     <Card
-      title="By model"
-      about={aboutModels(data, period)}
+      title="Top models"
+      about={`By spend, in the last ${PERIOD_WORDS[period]}`}
       actions={
         <Link to="/buyer/activity" search={{ period, group: 'model' }}>
-          All models over time
+          Activity by model
         </Link>
       }
       isFlush
     >
       <Table
         label="Spending by model"
-        most={12}
         columns={MODEL_COLUMNS}
-        rows={linesOf(data.savings)}
+        rows={top}
+        whole={{ rows: async () => ({ rows: lines, isCut: false }) }}
         keyOf={({ model }) => model}
         curl={curl}
+        foot={
+          top.length < models ? (
+            <Link to="/buyer/activity" search={{ period, group: 'model' }}>
+              {`Top ${top.length} of ${count(models)} models`}
+            </Link>
+          ) : (
+            <span>{`${count(models)} ${models === 1 ? 'model' : 'models'}`}</span>
+          )
+        }
         empty={
           <Empty title="Nothing spent in this period">
             <p>Models show up with their first charged call.</p>

@@ -13,8 +13,9 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, buyer: string, selle
 
 type Props = { readonly status: string; readonly side?: 'buyer' | 'seller' }
 
-/** The settlement state of a call, in words for its buyer or its seller. */
+/** The settlement state of a call, in words for its buyer or its seller. Only an exception has a badge. */
 export function Settlement({ status, side = 'buyer' }: Props) {
   const [tone, buyer, seller] = STATES[status] ?? ['plain', words(status), words(status)]
-  return <Badge tone={tone}>{side === 'buyer' ? buyer : seller}</Badge>
+  const text = side === 'buyer' ? buyer : seller
+  return tone === 'good' || tone === 'plain' ? <span>{text}</span> : <Badge tone={tone}>{text}</Badge>
 }

@@ -166,13 +166,15 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
     return {
       label,
       value: write(now[name]),
-      // Without calls before, five times zero says nothing.
+      // Without calls before, one figure says so for all.
       hint:
-        former.calls === 0 ? undefined : (
+        former.calls > 0 ? (
           <Change now={now[name]} before={former[name]}>
             {write(former[name])}
           </Change>
-        ),
+        ) : name === 'calls' ? (
+          'none in the period before'
+        ) : undefined,
     }
   }
   return (

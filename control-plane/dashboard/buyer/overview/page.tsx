@@ -59,7 +59,7 @@ function Overview() {
             <Figures data={data} during={PERIOD_WORDS[period]} />
             <Spending data={data} interval={interval} spanMs={PERIOD_MS[period]} />
             <Caps data={data} curl={curl} />
-            <ByModel data={data} curl={curl} period={period} />
+            {data.savings?.models === 0 ? null : <ByModel data={data} curl={curl} period={period} />}
           </>
         )}
       </Loaded>
@@ -128,7 +128,7 @@ function Spending({ data, interval, spanMs }: SpendingProps) {
     >
       {buckets.length === 0 ? (
         <Empty title="No calls in this period">
-          <p>Three steps lead to your first call: credit, a key, and the call itself.</p>
+          <p>Choose a longer period, or make your first call in three steps.</p>
           <Link to="/start" className="button" data-kind="primary">
             Get started
           </Link>

@@ -179,6 +179,9 @@ function FirstCall({ url, model = 'gpt-5-mini', secret }: CallProps) {
           </Button>
         ) : null}
         {secret === undefined ? <span className="muted small">Create a key first.</span> : null}
+        {secret === undefined || isHere ? null : (
+          <span className="muted small">Run this in a terminal. Your overview then shows the call.</span>
+        )}
       </div>
       {say.error === null ? null : <Notice tone="bad">{say.error.message}</Notice>}
       {say.data === undefined ? null : (

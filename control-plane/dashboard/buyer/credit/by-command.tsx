@@ -13,7 +13,7 @@ export function ByCommand({ label, command, children }: Props) {
   return (
     <details className="twin">
       <summary>Use the command line</summary>
-      <div className="form">
+      <div className="form" style={{ paddingTop: 'var(--s3)' }}>
         <Code label={label} text={`npx market ${command} --url ${location.origin}`} />
         {children}
       </div>

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import {
   faultAt,
   useModelSuggestions,
@@ -67,11 +68,13 @@ type Props = {
   readonly onChange: (draft: KeyDraft) => void
   /** True for the playground's key, which keeps a daily cap. */
   readonly needsDailyCap?: boolean
+  /** True folds the rarer limits, as in a form for a new key. */
+  readonly isFolded?: boolean
   /** The refusal of the last try. The field of a refused name shows the refusal of that name. */
   readonly error: Error | null
 }
 
-export function KeyFields({ draft, onChange, needsDailyCap = false, error }: Props) {
+export function KeyFields({ draft, onChange, needsDailyCap = false, isFolded = false, error }: Props) {
   const models = useModelSuggestions()
   const providers = useProviderSuggestions()
   const faults = { models: faultAt(error, 'modelsAllowed'), blocked: faultAt(error, 'providersBlocked') }
@@ -113,37 +116,53 @@ export function KeyFields({ draft, onChange, needsDailyCap = false, error }: Pro
           {...field('monthly')}
         />
       </div>
-      <div className="form-row">
-        <Input
-          label="Minimum discount, percent"
-          hint="Lower discounts are refused. Leave blank for none"
-          type="number"
-          min={0}
-          max={100}
-          step={1}
-          {...field('floor')}
-        />
-        <Input
-          label="Calls a minute"
-          hint="Leave blank for the default"
-          type="number"
-          min={1}
-          max={1_000_000}
-          step={1}
-          {...field('rate')}
-        />
-      </div>
-      <NamesInput label="Models" hint="Separate with spaces. Leave blank for all" {...names('models')} {...models} />
-      <div className="form-row">
-        <NamesInput
-          label="Blocked providers"
-          hint="Separate with spaces. Leave blank for none"
-          {...names('blocked')}
-          {...providers}
-        />
-        <Select label="Providers that are not trusted" choices={UNTRUSTED} {...field('untrusted')} />
-      </div>
+      <Folded isFolded={isFolded}>
+        <div className="form-row">
+          <Input
+            label="Minimum discount, percent"
+            hint="Lower discounts are refused. Leave blank for none"
+            type="number"
+            min={0}
+            max={100}
+            step={1}
+            {...field('floor')}
+          />
+          <Input
+            label="Calls a minute"
+            hint="Leave blank for the default"
+            type="number"
+            min={1}
+            max={1_000_000}
+            step={1}
+            {...field('rate')}
+          />
+        </div>
+        <NamesInput label="Models" hint="Separate with spaces. Leave blank for all" {...names('models')} {...models} />
+        <div className="form-row">
+          <NamesInput
+            label="Blocked providers"
+            hint="Separate with spaces. Leave blank for none"
+            {...names('blocked')}
+            {...providers}
+          />
+          <Select label="Providers that are not trusted" choices={UNTRUSTED} {...field('untrusted')} />
+        </div>
+      </Folded>
     </>
+  )
+}
+
+type FoldedProps = { readonly isFolded: boolean; readonly children: ReactNode }
+
+function Folded({ isFolded, children }: FoldedProps) {
+  if (!isFolded) return children
+  return (
+    <details className="twin">
+      <summary>More limits: discount, rate, models, providers</summary>
+      <div className="form" style={{ paddingTop: 'var(--s3)' }}>
+        {children}
+      </div>
+    </details>
   )
 }
 

@@ -32,7 +32,7 @@ export function NewKey({ dialog, onMade }: Props) {
   return (
     <Dialog dialog={dialog} title="New key">
       <form className="form" onSubmit={submit}>
-        <KeyFields draft={draft} onChange={setDraft} error={create.error} />
+        <KeyFields draft={draft} onChange={setDraft} isFolded error={create.error} />
         <Input
           label="Expires after, days"
           hint="Leave blank for no expiry"

@@ -9,26 +9,10 @@ import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { PROTOCOL_NAMES } from './protocol-names.ts'
 
 const BLANK = { baseUrl: '', apiKey: '', model: '', providerModel: '', label: '', apiFormat: 'openai', priority: '0' }
-const FORMATS = [
-  'openai',
-  'responses',
-  'azure',
-  'azureresponses',
-  'azuredeployments',
-  'messages',
-  'gemini',
-  'vertex',
-  'vertexclaude',
-  'bedrock',
-  'together',
-  'fal',
-  'falqueue',
-].map((value) => ({
-  value,
-  label: value,
-}))
+const FORMATS = Object.entries(PROTOCOL_NAMES).map(([value, label]) => ({ value, label }))
 
 /** Adds a provider key of the buyer's own. The typed fields stay when the market refuses it. */
 export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
@@ -39,7 +23,7 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
       setDraft(BLANK)
       dialog.close()
       const spent = cost === null || cost === 0 ? '' : ` The test call cost about ${money(Math.round(cost * 1e6))}.`
-      say(`Calls try this key first from now on.${spent}`)
+      say(`Calls try this key first.${spent}`)
     },
   })
   const field = (name: keyof typeof BLANK) => ({
@@ -99,7 +83,7 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
         <div className="dialog-foot">
           <Button onClick={dialog.close}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={create.isPending}>
-            Add
+            Add key
           </Button>
         </div>
       </form>

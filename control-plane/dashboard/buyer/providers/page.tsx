@@ -16,6 +16,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { AddProvider } from './add-provider.tsx'
 import { Policy } from './policy.tsx'
+import { PROTOCOL_NAMES } from './protocol-names.ts'
 import { Simulator } from './simulator.tsx'
 
 export function ProvidersPage() {
@@ -84,7 +85,7 @@ function columnsOf(remove: (own: Own) => void): readonly Column<Own>[] {
       text: ({ provider }) => provider,
     },
     { label: 'For', cell: ({ model }) => model ?? 'every model', text: ({ model }) => model ?? 'every model' },
-    { label: 'Protocol', cell: ({ apiFormat }) => apiFormat, text: ({ apiFormat }) => apiFormat },
+    { label: 'Protocol', cell: ({ apiFormat }) => PROTOCOL_NAMES[apiFormat] ?? apiFormat, text: ({ apiFormat }) => apiFormat },
     { label: 'Priority', isNumber: true, cell: ({ priority }) => priority, text: ({ priority }) => priority },
     {
       label: 'Since',

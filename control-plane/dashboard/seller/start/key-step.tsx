@@ -58,7 +58,7 @@ export function KeyStep({ configs, providers, onFound }: Props) {
               { value: '', label: 'Choose a provider' },
               ...providers.map(({ id, name, trusted }) => ({
                 value: id,
-                label: trusted ? name : `${name} (not in default routing)`,
+                label: trusted ? name : `${name} (not trusted)`,
               })),
             ]}
             onChange={({ currentTarget: { value } }) => {

@@ -9,6 +9,8 @@ export const ShownSettingSchema = z.object({
   isSecret: z.boolean(),
   /** `set` by the environment, the program's `default`, or `unset` without a default. */
   state: z.enum(['set', 'default', 'unset']),
+  /** The program's default. Null without one, for a secret, and from a process of an older version. */
+  fallback: z.string().nullable().default(null),
 })
 export type ShownSetting = z.infer<typeof ShownSettingSchema>
 
@@ -106,13 +108,14 @@ export function shownSettings(
       const given = environment[name]
       const isSet = given !== undefined && given !== ''
       const isSecret = !SHOWN.has(name)
-      const fallback = isSet ? undefined : schema.safeParse(undefined).data
-      const value = isSet ? given : written(fallback)
+      const fallback = isSecret ? undefined : written(schema.safeParse(undefined).data)
+      const value = isSet ? given : fallback
       return {
         name,
         value: isSecret ? null : (value?.slice(0, MAX_VALUE_CHARS) ?? null),
         isSecret,
-        state: isSet ? 'set' : isSecret || fallback === undefined ? 'unset' : 'default',
+        state: isSet ? 'set' : fallback === undefined ? 'unset' : 'default',
+        fallback: fallback?.slice(0, MAX_VALUE_CHARS) ?? null,
       }
     })
     .sort((left, right) => (left.name < right.name ? -1 : 1))

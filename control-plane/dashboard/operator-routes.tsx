@@ -41,7 +41,8 @@ export const OPERATOR_ROUTES = [
   createRoute({
     getParentRoute: rootRoute,
     path: '/operator/configuration',
-    validateSearch: (search: Record<string, unknown>) => defined({ name: textOf(search, 'name') }),
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ name: textOf(search, 'name'), show: oneOf(search, 'show', ['all']) }),
     component: lazyScreen(() => import('./operator/configuration/page.tsx'), 'ConfigurationPage'),
   }),
   createRoute({

@@ -16,6 +16,10 @@ const CALLS_ROW = {
   buyers: integer(),
   sellers: integer(),
   failed: integer(),
+  /** Failed calls that were charged for what they delivered. */
+  chargedFailures: integer(),
+  /** Calls that did not fail and had no charge. */
+  free: integer(),
   overheadCalls: integer(),
   overheadP50Ms: nullable(double()),
   overheadP99Ms: nullable(double()),
@@ -23,7 +27,7 @@ const CALLS_ROW = {
 export type CallFigures = RowOf<typeof CALLS_ROW>
 
 /** The condition of a call that ended badly. A buyer who leaves ends a call well. */
-const IS_FAILED = sql`outcome in ('failed', 'cut')`
+const IS_FAILED = sql`(outcome in ('failed', 'cut'))`
 
 /** Counts buyers and sellers with a charged call, failed calls, and the time that the market added to calls. */
 export async function countCallFigures(db: Database, calls: Newest): Promise<CallFigures | undefined> {
@@ -34,6 +38,8 @@ export async function countCallFigures(db: Database, calls: Newest): Promise<Cal
       count(distinct account) filter (where charge > 0)::int as buyers,
       count(distinct seller_account) filter (where charge > 0)::int as sellers,
       count(*) filter (where ${IS_FAILED})::int as failed,
+      count(*) filter (where ${IS_FAILED} and charge > 0)::int as "chargedFailures",
+      count(*) filter (where not ${IS_FAILED} and charge = 0)::int as free,
       count(*) filter (where ${PROVIDER_OF_CALL} is not null)::int as "overheadCalls",
       percentile_disc(0.5) within group (order by overhead_ms) filter (where ${PROVIDER_OF_CALL} is not null)::float8 as "overheadP50Ms",
       percentile_disc(0.99) within group (order by overhead_ms) filter (where ${PROVIDER_OF_CALL} is not null)::float8 as "overheadP99Ms"

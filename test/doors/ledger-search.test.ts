@@ -53,11 +53,11 @@ describe('the search of the ledger', () => {
 
   it('shows every entry with its account, and they sum to zero', async () => {
     const [call] = (await search({ reference: rid })).items
-    expect(call).toMatchObject({ movedMicro: '1000', sumMicro: '0' })
+    expect(call).toMatchObject({ about: 'gpt-test at sandbox-a', movedMicro: '1000', sumMicro: '0' })
     expect(call?.lines).toEqual([
-      { account: ada.buyer.account, accountKind: 'buyer_credit', amountMicro: '-1000' },
-      { account: 'acc_platform_fee', accountKind: 'platform_fee', amountMicro: '50' },
-      expect.objectContaining({ amountMicro: '950' }),
+      { account: ada.buyer.account, accountKind: 'buyer_credit', holder: ada.wallet, amountMicro: '-1000' },
+      { account: 'acc_platform_fee', accountKind: 'platform_fee', holder: null, amountMicro: '50' },
+      expect.objectContaining({ holder: bob.wallet, amountMicro: '950' }),
     ])
   })
 

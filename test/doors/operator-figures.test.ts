@@ -75,6 +75,8 @@ describe('figures of the market for operators', () => {
       buyers: 2,
       sellers: 1,
       failedCalls: 2,
+      chargedFailures: 0,
+      freeCalls: 0,
       countedCalls: 5,
       isWhole: true,
       overheadP50Ms: 2,
@@ -93,6 +95,40 @@ describe('figures of the market for operators', () => {
       { errorCode: 'no_offers', provider: null, calls: 1 },
       { errorCode: 'upstream_error', provider: 'p2', calls: 1 },
     ])
+  })
+
+  it('add up: each call is charged, free or a failure without a charge', async () => {
+    const at = END - 30 * HOUR
+    const call = (offset: number, charge: number, changes: Record<string, unknown>) => {
+      const rid = createIds({ now: () => at + offset }).ulid()
+      const wish = {
+        rid,
+        account: ada.buyer.account,
+        sellerAccount: bob.seller.account,
+        charge,
+        startedAt: at + offset,
+      }
+      return eventText(wish, changes)
+    }
+    const events = [
+      call(0, 400, {}),
+      call(1, 0, {}),
+      call(2, 200, { outcome: 'cut', errorCode: 'upstream_error' }),
+      call(3, 0, { outcome: 'failed', errorCode: 'upstream_error' }),
+    ]
+    expect(await postBatch(market.plane, { events, source: 'test' })).toMatchObject({ posted: 4, poisoned: 0 })
+    await rollUp(market.plane, 0)
+    const { present } = await staff.figures.read.query({ from: at - HOUR, to: at + HOUR })
+    const { calls, chargedCalls, freeCalls, failedCalls, chargedFailures, countedCalls } = present
+    expect({ calls, chargedCalls, freeCalls, failedCalls, chargedFailures, countedCalls }).toEqual({
+      calls: 4,
+      chargedCalls: 2,
+      freeCalls: 1,
+      failedCalls: 2,
+      chargedFailures: 1,
+      countedCalls: 4,
+    })
+    expect(Number(chargedCalls) + freeCalls + failedCalls - chargedFailures).toBe(calls)
   })
 
   it('are those of the market’s own series', async () => {

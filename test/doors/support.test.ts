@@ -164,6 +164,9 @@ describe('a customer', () => {
     expect((await staff.support.request.query({ id: rid })).isRefunded).toBe(true)
     expect(await staff.support.account.query({ account: ada.buyer.account })).toMatchObject({ balanceMicro: '1000000' })
     const { items } = await staff.auditLog.search.query({ operation: 'ledger.reverse', subject: rid })
-    expect(items).toMatchObject([{ after: { reason: 'the answer was cut' } }])
+    expect(items).toMatchObject([{ after: { reason: 'the answer was cut' }, subjectName: 'gpt-test at sandbox-a' }])
+    const [given] = (await staff.auditLog.search.query({ operation: 'credit.grant' })).items
+    expect(given).toMatchObject({ subject: ada.buyer.account, subjectName: ada.wallet })
+    expect(given?.actorName).toEqual(expect.any(String))
   })
 })

@@ -153,7 +153,7 @@ it('an operator clears a hold on all payouts with a reason, and the audit has bo
   await dialog(page).getByLabel('Reason').fill('row repaired')
   await dialog(page).getByRole('button', { name: 'Clear hold' }).click()
   await page.getByText('The hold is cleared. Payouts resume.').waitFor()
-  await page.getByText('The money checker sets a hold when it finds a broken invariant.').waitFor()
+  await page.getByText('Nothing waits for your decision.').waitFor()
   const { rows } = await client.query('select clear_reason from payout_hold where id = $1', [id])
   expect(rows).toEqual([{ clear_reason: 'row repaired' }])
   const audit = await client.query("select after from audit_log where operation = 'payoutHold.clear'")

@@ -278,10 +278,10 @@ describe('the page', () => {
     await page.getByText(/Every invariant of the ledger holds|has not been checked yet/).waitFor()
     await page.getByRole('heading', { name: 'Data planes' }).waitFor()
     await page.goto(`${site}/operator/audit?operation=rate-limit.put`)
-    await page.getByRole('cell', { name: 'rate-limit.put' }).first().waitFor()
+    await page.getByRole('cell', { name: 'Set a rate limit' }).first().waitFor()
     await page.locator('main tbody button').first().click()
     await dialog(page)
-      .getByRole('row', { name: /perKey/ })
+      .getByRole('row', { name: /Per key/ })
       .waitFor()
     await page.keyboard.press('Escape')
     // A screen of another side says so and leads to the sign-in.

@@ -48,7 +48,7 @@ const OPENED: readonly Opened[] = [
   { name: 'keys', side: 'member', path: '/', keys: '?' },
   { name: 'call-drawer', side: 'buyer', path: '/buyer/logs?period=30d', keys: 'j' },
   { name: 'revoke-key', side: 'buyer', path: '/buyer/keys', menu: /^More actions/, button: 'Revoke' },
-  { name: 'audit-drawer', side: 'operator', path: '/operator/audit', button: /UTC$/ },
+  { name: 'audit-drawer', side: 'operator', path: '/operator/audit', button: /^(Signed in|Listed|Created)/ },
 ]
 /** The navigation on a phone. */
 const MENU = { name: 'menu', side: 'member', path: '/buyer', button: 'Menu' } as const

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readConfig as readControlPlane } from '#control-plane/config.ts'
+import { SETTING_NOTES } from '#control-plane/services/controls/setting-notes.ts'
 import { readConfig as readDataPlane } from '#data-plane/config.ts'
 
 const example = readFileSync('.env.example', 'utf8')
@@ -51,6 +52,7 @@ describe('the environment', () => {
           value: null,
           isSecret: true,
           state: 'set',
+          fallback: null,
         })
       }
       expect(shown.filter(({ isSecret, value }) => isSecret && value !== null)).toEqual([])
@@ -59,7 +61,12 @@ describe('the environment', () => {
     const fee = readControlPlane({ ...control, PLATFORM_FEE_BPS: '250' }).shown.find(
       ({ name }) => name === 'PLATFORM_FEE_BPS',
     )
-    expect(fee).toEqual({ name: 'PLATFORM_FEE_BPS', value: '250', isSecret: false, state: 'set' })
+    expect(fee).toEqual({ name: 'PLATFORM_FEE_BPS', value: '250', isSecret: false, state: 'set', fallback: '500' })
+  })
+
+  it('has a note on each variable that operators see, and no note on a variable that no plane reads', () => {
+    const shown = [...readControlPlane(control).shown, ...readDataPlane(data).shown].map(({ name }) => name)
+    expect(new Set(shown)).toEqual(new Set(SETTING_NOTES.keys()))
   })
 
   it('has a secret in each variable that becomes one, and none of them is shown', () => {

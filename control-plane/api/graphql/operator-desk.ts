@@ -112,7 +112,18 @@ const Conflict = objectOf('ConflictingEvent', ConflictViewSchema, {
 })
 
 const Period = objectOf('PeriodFigures', PeriodFiguresSchema, {
-  ints: ['calls', 'chargedCalls', 'answeredBase', 'buyers', 'sellers', 'failedCalls', 'countedCalls', 'overheadCalls'],
+  ints: [
+    'calls',
+    'chargedCalls',
+    'answeredBase',
+    'buyers',
+    'sellers',
+    'failedCalls',
+    'chargedFailures',
+    'freeCalls',
+    'countedCalls',
+    'overheadCalls',
+  ],
 })
 const Figures = objectOf('OperatorFigures', OperatorFiguresSchema, {
   description: 'The market in a period and in the period before it. Amounts are micro-USD as plain digits.',
@@ -128,7 +139,7 @@ const Figures = objectOf('OperatorFigures', OperatorFiguresSchema, {
 const Setting = objectOf('PlaneSetting', PlaneSettingSchema, {
   description: 'A setting of a process. The value of a secret is never shown, nor its length.',
   authScopes: { operator: true },
-  types: { plane: 'SettingPlane', state: 'SettingState' },
+  types: { plane: 'SettingPlane', state: 'SettingState', subject: 'SettingSubject', unit: 'SettingUnit' },
 })
 
 const MONEY_COST = { field: 1, multiplier: 20 }

@@ -1,4 +1,4 @@
-import { searchAudit } from '#control-plane/services/audit/operator-audit.ts'
+import { SearchedEntrySchema, searchAudit } from '#control-plane/services/audit/operator-audit.ts'
 import { AliasViewSchema, listAliases } from '#control-plane/services/catalog/aliases.ts'
 import { ChangeViewSchema, listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
 import { listProviders, ProviderViewSchema } from '#control-plane/services/catalog/provider-list.ts'
@@ -15,7 +15,7 @@ import { objectOf } from './objects.ts'
 import { OfferStatus } from './offers.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
-import { Entry } from './workspaces.ts'
+import { jsonOf } from './workspaces.ts'
 
 const AnyOffer = objectOf('AnyOffer', MarketOfferViewSchema, {
   description: 'An offer as operators see it, with its owner and the traffic of its last 24 hours.',
@@ -64,6 +64,15 @@ const Change = objectOf('CatalogChange', ChangeViewSchema, {
   }),
 })
 
+const SearchedEntry = objectOf('SearchedAuditEntry', SearchedEntrySchema, {
+  description: 'A change of any account, with the names of its records. `before` and `after` are JSON texts.',
+  authScopes: { operator: true },
+  fields: (t) => ({
+    before: t.string({ nullable: true, resolve: ({ before }) => jsonOf(before) }),
+    after: t.string({ nullable: true, resolve: ({ after }) => jsonOf(after) }),
+  }),
+})
+
 builder.queryFields((t) => ({
   anyOffers: t.connection({ type: AnyOffer, ...pageOf(searchOffers, { types: { status: OfferStatus } }) }),
   providers: t.field({ type: [Provider], complexity: LIST_COST, ...fieldOf(listProviders) }),
@@ -74,5 +83,5 @@ builder.queryFields((t) => ({
     ...fieldOf(listPrices, {}, ({ versions }) => versions),
   }),
   catalogHistory: t.connection({ type: Change, ...pageOf(listCatalogHistory) }),
-  audit: t.connection({ type: Entry, ...pageOf(searchAudit, { without: ['since', 'until'] }) }),
+  audit: t.connection({ type: SearchedEntry, ...pageOf(searchAudit, { without: ['since', 'until'] }) }),
 }))

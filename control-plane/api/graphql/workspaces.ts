@@ -50,12 +50,13 @@ const CreatedKey = builder.objectRef<CreatedOrganizationKey>('CreatedOrganizatio
   }),
 })
 
-const json = (value: unknown) => (value === null ? null : JSON.stringify(value))
-export const Entry = objectOf('AuditEntry', AuditEntrySchema, {
+/** A value as a JSON text; null stays null. */
+export const jsonOf = (value: unknown) => (value === null ? null : JSON.stringify(value))
+const Entry = objectOf('AuditEntry', AuditEntrySchema, {
   description: 'One change; `before` and `after` are JSON texts.',
   fields: (t) => ({
-    before: t.string({ nullable: true, resolve: (entry) => json(entry.before) }),
-    after: t.string({ nullable: true, resolve: (entry) => json(entry.after) }),
+    before: t.string({ nullable: true, resolve: (entry) => jsonOf(entry.before) }),
+    after: t.string({ nullable: true, resolve: (entry) => jsonOf(entry.after) }),
   }),
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { FoundTransaction, LedgerPlace } from '#control-plane/db/ledger-search.ts'
 import { searchTransactions } from '#control-plane/db/ledger-search.ts'
+import { findRecordNames } from '#control-plane/db/record-names.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Instant, PageSize } from '#control-plane/services/input-fields.ts'
@@ -13,6 +14,7 @@ const FoundLineSchema = z
   .object({
     account: z.string(),
     accountKind: z.string(),
+    holder: z.string().nullable().describe('The wallet or the organization of the account; null for the market.'),
     amountMicro: MicroDigits.describe('Signed micro-USD as decimal digits. A positive amount flows into the account.'),
   })
   .meta({ id: 'FoundLedgerLine', description: 'An entry of a transaction.' })
@@ -24,6 +26,7 @@ export const FoundTransactionSchema = z
     kind: z.string(),
     key: z.string().nullable().describe('The ledger key; null for a call, whose request id is the id.'),
     note: z.string().nullable(),
+    about: z.string().nullable().describe('The model and the provider of a call; null for other transactions.'),
     at: UnixMs,
     movedMicro: MicroDigits.describe('The sum of the entries that flow in.'),
     sumMicro: MicroDigits.describe('The sum of all entries. It is 0 for a balanced transaction.'),
@@ -61,7 +64,16 @@ export const searchLedger = defineOperation({
     const reference = wanted.reference && (parseAnswerId(wanted.reference) ?? wanted.reference)
     const rows = await searchTransactions(ctx.db, { ...wanted, reference }, { before, limit: limit + 1 })
     const microsById = new Map<string, string>(rows.map(({ id, micros }) => [id, micros]))
-    return signedPageOf(rows, limit, viewOf, ({ id }) => signCursor(ctx, scope, `${microsById.get(id)}:${id}`))
+    const names = await findRecordNames(
+      ctx.db,
+      rows.flatMap(({ id, lines }) => [id, ...lines.map(({ account }) => account)]),
+    )
+    return signedPageOf(
+      rows,
+      limit,
+      (row) => viewOf(row, names),
+      ({ id }) => signCursor(ctx, scope, `${microsById.get(id)}:${id}`),
+    )
   },
 })
 
@@ -71,13 +83,22 @@ function placeIn(position: string): LedgerPlace {
   return { micros, id }
 }
 
-function viewOf({ at, lines, micros: _micros, ...transaction }: FoundTransaction): FoundTransactionView {
+function viewOf(
+  { at, lines, micros: _micros, ...transaction }: FoundTransaction,
+  names: ReadonlyMap<string, string>,
+): FoundTransactionView {
   const amounts = lines.map(({ amount }) => BigInt(amount))
   return {
     ...transaction,
+    about: names.get(transaction.id) ?? null,
     at: at.getTime(),
     movedMicro: amounts.reduce((sum, amount) => (amount > 0n ? sum + amount : sum), 0n).toString(),
     sumMicro: amounts.reduce((sum, amount) => sum + amount, 0n).toString(),
-    lines: lines.map(({ account, kind, amount }) => ({ account, accountKind: kind, amountMicro: amount })),
+    lines: lines.map(({ account, kind, amount }) => ({
+      account,
+      accountKind: kind,
+      holder: names.get(account) ?? null,
+      amountMicro: amount,
+    })),
   }
 }

@@ -1,9 +1,9 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorAuditQuery } from '#control-plane/dashboard/data/documents/operator-audit.ts'
 import { OperatorAuditDocument } from '#control-plane/dashboard/data/documents/operator-audit.ts'
-import { instant } from '#control-plane/dashboard/data/format.ts'
+import { instant, short, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
@@ -15,6 +15,7 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
+import { changeWords, sideWords } from './change-words.ts'
 
 export function AuditPage() {
   return (
@@ -52,41 +53,29 @@ function Audit() {
       </Filters>
       <Loaded query={query}>
         {(data) => (
-          <>
-            <Card title="Changes" isFlush>
-              <Table
-                label="Audit"
-                columns={columnsOf(setOpened)}
-                rows={(data.audit?.edges ?? []).map(({ node }) => node)}
-                keyOf={({ id }) => id}
-                curl={curl}
-                whole={pagesOf(OperatorAuditDocument, search, (read) => read.audit)}
-                empty={
-                  <Empty title="No change fits">
-                    <p>Try fewer filters.</p>
-                  </Empty>
-                }
-                foot={
-                  <Pager
-                    after={search.after}
-                    next={data.audit?.pageInfo.endCursor}
-                    hasNext={data.audit?.pageInfo.hasNextPage}
-                    onPage={(to) => change({ after: to })}
-                  />
-                }
-              />
-            </Card>
-            <Card title="Rate limits" about="Calls a minute" isFlush>
-              <Table
-                label="Limits"
-                columns={LIMIT_COLUMNS}
-                rows={data.rateLimits ?? []}
-                keyOf={({ name, plane }) => `${plane} ${name}`}
-                curl={curl}
-                empty={<Empty title="No limits">{null}</Empty>}
-              />
-            </Card>
-          </>
+          <Card title="Changes" about="Newest first. Open a change for its values before and after" isFlush>
+            <Table
+              label="Audit"
+              columns={columnsOf(setOpened)}
+              rows={(data.audit?.edges ?? []).map(({ node }) => node)}
+              keyOf={({ id }) => id}
+              curl={curl}
+              whole={pagesOf(OperatorAuditDocument, search, (read) => read.audit)}
+              empty={
+                <Empty title="No change fits">
+                  <p>Try fewer filters.</p>
+                </Empty>
+              }
+              foot={
+                <Pager
+                  after={search.after}
+                  next={data.audit?.pageInfo.endCursor}
+                  hasNext={data.audit?.pageInfo.hasNextPage}
+                  onPage={(to) => change({ after: to })}
+                />
+              }
+            />
+          </Card>
         )}
       </Loaded>
       {opened === undefined ? null : <Change entry={opened} onClose={() => setOpened(undefined)} />}
@@ -94,35 +83,107 @@ function Audit() {
   )
 }
 
-/** A request before its sign-in has no account. */
-const kindText = (kind: string) => (kind === 'nobody' ? 'signed out' : kind)
+/** The actor by a name: a short wallet, the label of a key, or the machine's own program. */
+function actorName({ actor, actorName: name, actorKind }: Entry): string {
+  if (actorKind === 'nobody' && name === null) return 'A visitor'
+  if (name !== null) return nameText(actor, name)
+  const [kind, program] = actor.split(':')
+  return kind === 'operator' && program !== undefined ? `The market (${words(program)})` : idText(actor)
+}
+
+/** The beginning and the end of an id, which is whole in the drawer. */
+const idText = (id: string) => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id)
+/** The name of a record. The label of a key alone does not say that it is one. */
+function nameText(id: string, name: string): string {
+  if (id.startsWith('key_')) return `Key “${name}”`
+  return /^0x[0-9a-f]{40,64}$/.test(name) ? short(name) : name
+}
+const subjectText = ({ subject, subjectName }: Entry) =>
+  subject === null ? '' : subjectName === null ? idText(subject) : nameText(subject, subjectName)
+
+const SUPPORTED = /^(acc|usr|wsp|org|key|dep|pay)_/
+
+/** The subject by its name, with a link to the screen that has more about it. */
+function Subject({ entry }: { readonly entry: Entry }) {
+  const { subject, subjectName } = entry
+  if (subject === null) return null
+  const text = subjectName === null ? <code>{subjectText(entry)}</code> : subjectText(entry)
+  if (SUPPORTED.test(subject)) {
+    return (
+      <Link to="/operator/support" search={{ find: subject }} title={subject}>
+        {text}
+      </Link>
+    )
+  }
+  const [model] = subjectName?.split(' at ') ?? []
+  return subject.startsWith('ofr_') && model !== undefined ? (
+    <Link to="/operator/offers" search={{ model }} title={subject}>
+      {text}
+    </Link>
+  ) : (
+    <span title={subject}>{text}</span>
+  )
+}
+
+function Actor({ entry }: { readonly entry: Entry }) {
+  const { actor } = entry
+  const text = actorName(entry)
+  return SUPPORTED.test(actor) ? (
+    <Link to="/operator/support" search={{ find: actor }} title={actor}>
+      {text}
+    </Link>
+  ) : (
+    <span title={actor}>{text}</span>
+  )
+}
 
 function columnsOf(open: (entry: Entry) => void): readonly Column<Entry>[] {
   return [
     {
       label: 'When',
-      cell: (entry) => (
-        <button type="button" className="link" onClick={() => open(entry)}>
-          <Time at={entry.at} />
-        </button>
-      ),
+      phone: 'bare',
+      cell: ({ at }) => <Time at={at} />,
       text: ({ at }) => at,
       unit: 'time',
     },
     {
-      label: 'Operation',
-      cell: ({ operation }) => <code className="nowrap">{operation}</code>,
+      label: 'Change',
+      phone: 'title',
+      cell: (entry) => (
+        <button type="button" className="link" onClick={() => open(entry)}>
+          {sentence(changeWords(entry.operation))}
+        </button>
+      ),
       text: ({ operation }) => operation,
     },
-    { label: 'By', cell: ({ actorKind }) => kindText(actorKind), text: ({ actorKind }) => actorKind },
-    { label: 'Actor', cell: ({ actor }) => <code className="nowrap">{actor}</code>, text: ({ actor }) => actor },
     {
       label: 'Subject',
-      cell: ({ subject }) => (subject === null ? null : <code>{subject}</code>),
-      text: ({ subject }) => subject,
+      phone: 'bare',
+      cell: (entry) => <Subject entry={entry} />,
+      text: ({ subjectName, subject }) => subjectName ?? subject,
+      file: [
+        { label: 'Subject', text: ({ subject }) => subject },
+        { label: 'Subject name', text: ({ subjectName }) => subjectName },
+      ],
+    },
+    {
+      label: 'By',
+      cell: (entry) => <Actor entry={entry} />,
+      text: ({ actor }) => actor,
+      file: [
+        { label: 'Actor', text: ({ actor }) => actor },
+        { label: 'Actor name', text: ({ actorName: name }) => name },
+      ],
+    },
+    {
+      label: 'With',
+      cell: ({ actorKind }) => <span className="muted">{sideWords(actorKind)}</span>,
+      text: ({ actorKind }) => actorKind,
     },
   ]
 }
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
 /** A change member by member. */
 function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {
@@ -130,15 +191,26 @@ function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: (
   const after = membersOf(entry.after)
   const names = [...new Set([...before.keys(), ...after.keys()])]
   return (
-    <Dialog dialog={{ isOpen: true, close: onClose }} title={entry.operation} place="right">
+    <Dialog dialog={{ isOpen: true, close: onClose }} title={sentence(changeWords(entry.operation))} place="right">
       <Facts
         facts={[
           ['When', <Time key="at" at={entry.at} />],
-          ['By', `${kindText(entry.actorKind)}, ${entry.actor}`],
-          ['Subject', entry.subject ?? 'none'],
+          [
+            'By',
+            <span key="by">
+              <Actor entry={entry} />
+              {`, ${sideWords(entry.actorKind)}`}
+            </span>,
+          ],
+          ['Actor', <code key="actor">{entry.actor}</code>],
+          ...(entry.keyId === null ? [] : [['Key', <code key="key">{entry.keyId}</code>] as const]),
+          ...(entry.subjectName === null ? [] : [['Subject', <Subject key="subject" entry={entry} />] as const]),
+          ...(entry.subject === null ? [] : [['Subject id', <code key="id">{entry.subject}</code>] as const]),
+          ['Operation', <code key="operation">{entry.operation}</code>],
         ]}
       />
-      <div className="table-wrap">
+      {names.length === 0 ? <p className="muted">This change has no fields.</p> : null}
+      <div className="table-wrap" hidden={names.length === 0}>
         <table className="table">
           <thead>
             <tr>
@@ -150,7 +222,7 @@ function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: (
           <tbody>
             {names.map((name) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row">{sentence(words(name))}</th>
                 <td className="mono">{before.get(name) ?? ''}</td>
                 <td className="mono">{after.get(name) ?? ''}</td>
               </tr>
@@ -162,9 +234,10 @@ function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: (
   )
 }
 
-/** A member as JSON; an instant as a time. */
+/** A member for a reader: an instant as a time, a text without quotes, anything else as JSON. */
 function memberText(name: string, member: unknown): string {
-  return typeof member === 'number' && name.endsWith('At') ? instant(member, 'utc') : JSON.stringify(member)
+  if (typeof member === 'number' && name.endsWith('At')) return instant(member, 'utc')
+  return typeof member === 'string' ? member : JSON.stringify(member)
 }
 
 function membersOf(text: string | null): ReadonlyMap<string, string> {
@@ -172,21 +245,3 @@ function membersOf(text: string | null): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null) return new Map()
   return new Map(Object.entries(value).map(([name, member]) => [name, memberText(name, member)]))
 }
-
-type Limit = NonNullable<OperatorAuditQuery['rateLimits']>[number]
-
-const LIMIT_COLUMNS: readonly Column<Limit>[] = [
-  { label: 'Limit', cell: ({ name, plane }) => `${name} (${plane})`, text: ({ name }) => name },
-  { label: 'For a key', isNumber: true, cell: ({ perKey }) => perKey, text: ({ perKey }) => perKey },
-  {
-    label: 'For a wallet',
-    isNumber: true,
-    cell: ({ perWallet }) => perWallet ?? 'none',
-    text: ({ perWallet }) => perWallet,
-  },
-  {
-    label: 'Set',
-    cell: ({ isStandard }) => (isStandard ? 'as delivered' : 'by operators'),
-    text: ({ isStandard }) => (isStandard ? 'standard' : 'set'),
-  },
-]

@@ -63,7 +63,7 @@ function Catalogue() {
       ) : (
         <>
           <Filters>
-            <Search label="Model" value={search ?? ''} placeholder={model} onSearch={find} />
+            <Search label="Find a model" value={search ?? ''} placeholder={model ?? 'gpt-5'} onSearch={find} />
           </Filters>
           <Loaded query={query}>
             {(data) => (
@@ -73,16 +73,19 @@ function Catalogue() {
                 ) : (
                   <OfModel data={data} curl={curl} model={model} after={after} onPage={turn} whole={whole} />
                 )}
-                <Card title="Providers" isFlush>
-                  <Table
-                    label="Providers"
-                    columns={PROVIDER_COLUMNS}
-                    rows={data.providers ?? []}
-                    keyOf={({ id }) => id}
-                    curl={curl}
-                    empty={<Empty title="No providers">{null}</Empty>}
-                  />
-                </Card>
+                {model === undefined ? (
+                  <Card title="Providers" about="The most offers first. Default routing uses trusted providers" isFlush>
+                    <Table
+                      label="Providers"
+                      columns={PROVIDER_COLUMNS}
+                      rows={(data.providers ?? []).toSorted((left, right) => right.activeOffers - left.activeOffers)}
+                      most={12}
+                      keyOf={({ id }) => id}
+                      curl={curl}
+                      empty={<Empty title="No providers">{null}</Empty>}
+                    />
+                  </Card>
+                ) : null}
               </>
             )}
           </Loaded>
@@ -164,7 +167,7 @@ function OfModel({ data, curl, model, after, onPage, whole }: OfModelProps) {
       <Card title={`Names of ${model}`}>
         <Tags names={(data.aliases ?? []).map(({ alias }) => alias)} />
       </Card>
-      <Card title="Changes" isFlush>
+      <Card title="Changes" about="Newest first, with their source" isFlush>
         <Table
           label="Changes of the catalogue"
           columns={CHANGE_COLUMNS}
@@ -211,7 +214,7 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
   },
   {
     label: 'State',
-    cell: ({ state }) => <Badge tone={state === 'current' ? 'good' : 'plain'}>{words(state)}</Badge>,
+    cell: ({ state }) => (state === 'current' ? <strong>current</strong> : <Badge>{words(state)}</Badge>),
     text: ({ state }) => state,
   },
   {
@@ -267,14 +270,29 @@ function Cut({ field, text }: { readonly field: string; readonly text: string })
   const pico = PICO.exec(text)?.[1]
   if (unit !== undefined && pico !== undefined)
     return <span title={`${pico} pico-USD a unit`}>{priceIn(unit, pico)}</span>
+  if (field === 'added') return <span title={text}>{nameIn(text)}</span>
   return <code title={text}>{text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}</code>
+}
+
+/** The name of an added model in its JSON. */
+function nameIn(text: string): string {
+  const name = /"name":"([^"\\]+)"/.exec(text)?.[1]
+  return name === undefined ? 'the model' : name
+}
+
+/** A field in words: a price by its unit, and the addition of the model. */
+function fieldText(field: string): string {
+  if (field === 'added') return 'Model added'
+  const unit = PRICE_FIELD.exec(field)?.[1]
+  const label = unit === undefined ? words(field) : `price: ${(UNITS[unit]?.label ?? words(unit)).toLowerCase()}`
+  return `${label.charAt(0).toUpperCase()}${label.slice(1)}`
 }
 
 type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][number]['node']
 
 const CHANGE_COLUMNS: readonly Column<Change>[] = [
   { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
-  { label: 'Field', cell: ({ field }) => <code className="nowrap">{field}</code>, text: ({ field }) => field },
+  { label: 'Field', cell: ({ field }) => <span title={field}>{fieldText(field)}</span>, text: ({ field }) => field },
   { label: 'Before', cell: ({ field, before }) => <Cut field={field} text={before} />, text: ({ before }) => before },
   { label: 'After', cell: ({ field, after }) => <Cut field={field} text={after} />, text: ({ after }) => after },
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
@@ -283,7 +301,18 @@ const CHANGE_COLUMNS: readonly Column<Change>[] = [
 type Provider = NonNullable<OperatorCatalogueQuery['providers']>[number]
 
 const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
-  { label: 'Provider', cell: ({ id, name }) => `${name} (${id})`, text: ({ id }) => id },
+  {
+    label: 'Provider',
+    cell: ({ id, name }) => (
+      <>
+        <Link to="/operator/offers" search={{ provider: id }}>
+          {name}
+        </Link>
+        <span className="sub mono">{id}</span>
+      </>
+    ),
+    text: ({ id }) => id,
+  },
   { label: 'Base URL', cell: ({ baseUrl }) => <code>{baseUrl}</code>, text: ({ baseUrl }) => baseUrl },
   {
     label: 'Other hosts',
@@ -292,7 +321,7 @@ const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
   },
   {
     label: 'Trust',
-    cell: ({ trusted }) => <Badge tone={trusted ? 'good' : 'warn'}>{trusted ? 'trusted' : 'not trusted'}</Badge>,
+    cell: ({ trusted }) => (trusted ? 'trusted' : <Badge tone="warn">not trusted</Badge>),
     text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),
   },
   {

@@ -5,13 +5,22 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorFiguresQuery } from '#control-plane/dashboard/data/documents/operator-figures.ts'
 import { OperatorFiguresDocument } from '#control-plane/dashboard/data/documents/operator-figures.ts'
-import { compact, count, day, hour, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import {
+  compact,
+  count,
+  day,
+  exactMoney,
+  hour,
+  percent,
+  toMicro,
+  UNKNOWN,
+  words,
+} from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Change } from '#control-plane/dashboard/ui/change.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
-import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice, NotSummed, SkeletonFigures } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -64,6 +73,19 @@ export function Figures() {
   )
 }
 
+const exact = (micro: string | null) => (micro === null ? UNKNOWN : exactMoney(micro))
+
+type Present = NonNullable<OperatorFiguresQuery['operatorFigures']>['present']
+
+/** The parts of the calls, which add up where every call of the period was counted. */
+function partsOf({ calls, chargedCalls, freeCalls, failedCalls, chargedFailures, countedCalls }: Present): string {
+  const charged = `${compact(chargedCalls)} charged`
+  if (calls === null || calls !== countedCalls) return charged
+  const failed = failedCalls - chargedFailures
+  const parts = [[freeCalls, 'free'] as const, [failed, 'failed'] as const].filter(([part]) => part > 0)
+  return [charged, ...parts.map(([part, name]) => `${count(part)} ${name}`)].join(' + ')
+}
+
 const dollarsOf = (micro: string | null) => (micro === null ? null : Number(toMicro(micro)))
 const precise = (ms: number | null) => (ms === null ? UNKNOWN : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
 
@@ -80,20 +102,20 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
         figures={[
           {
             label: 'Gross volume',
-            value: <Money micro={now.volumeMicro} />,
+            value: exact(now.volumeMicro),
             hint: (
               <Change now={dollarsOf(now.volumeMicro)} before={dollarsOf(before.volumeMicro)}>
-                <Money micro={before.volumeMicro} />
+                {exact(before.volumeMicro)}
               </Change>
             ),
           },
           {
             label: 'Fees earned',
-            value: <Money micro={now.feesMicro} />,
+            value: exactMoney(now.feesMicro),
             hint: (
               <>
                 <Change now={dollarsOf(now.feesMicro)} before={dollarsOf(before.feesMicro)}>
-                  <Money micro={before.feesMicro} />
+                  {exactMoney(before.feesMicro)}
                 </Change>
                 {take === null ? null : ` · ${percent(take, 2)} of volume`}
               </>
@@ -116,7 +138,13 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
           {
             label: 'Calls',
             value: compact(now.calls),
-            hint: `${compact(before.calls)} before · ${compact(now.chargedCalls)} charged`,
+            hint: (
+              <>
+                {partsOf(now)}
+                <br />
+                {compact(before.calls)} before
+              </>
+            ),
           },
           {
             label: 'Answered',
@@ -126,7 +154,7 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
           {
             label: 'Failed calls',
             value: count(now.failedCalls),
-            hint: `${count(before.failedCalls)} before · of ${compact(now.countedCalls)} calls`,
+            hint: `${count(before.failedCalls)} before${now.chargedFailures === 0 ? '' : ` · ${count(now.chargedFailures)} charged in part`}`,
           },
           {
             label: 'Added overhead, p50 / p99',

@@ -2,13 +2,23 @@ import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
-import { compact, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import {
+  compact,
+  count,
+  exactMoney,
+  milliseconds,
+  money,
+  percent,
+  toMicro,
+  UNKNOWN,
+  words,
+} from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { holdCause } from '#control-plane/dashboard/operator/hold-cause.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, Notice, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { Figures } from './figures.tsx'
@@ -31,13 +41,13 @@ function Cockpit() {
   return (
     <Page
       title="Cockpit"
-      about="Revenue, users and errors of a period. Below it, the market now, read every five seconds."
+      about="The state of the ledger, the figures of a period, and the market now, read every five seconds."
     >
+      {query.data === undefined ? <Skeleton height="3.25rem" /> : <Invariants data={query.data} />}
       <Figures />
       <Loaded query={query}>
         {(data) => (
           <>
-            <Invariants data={data} />
             <Holds data={data} />
             <Processes data={data} curl={curl} />
             <Providers data={data} curl={curl} />
@@ -54,8 +64,9 @@ function Cockpit() {
 
 /** Green, or the problem and its start. */
 function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQuery }) {
-  const [last] = moneyState?.runs ?? []
-  const { differences = [], payoutHolds = [] } = moneyState ?? {}
+  if (moneyState === null) return <Notice tone="warn">The state of the ledger is not known now.</Notice>
+  const { runs, differences, payoutHolds } = moneyState
+  const [last] = runs
   const isBroken = last !== undefined && (last.breaches.length > 0 || last.failure !== null)
   const isBad = isBroken || differences.length > 0
   return (
@@ -100,7 +111,7 @@ function Holds({ data }: { readonly data: OperatorCockpitQuery }) {
       figures={[
         {
           label: 'Held now',
-          value: <Money micro={held} />,
+          value: held === undefined ? UNKNOWN : held === 0n ? money(held) : exactMoney(held),
           hint: holds === null ? undefined : `${holds.length}${more} open ${holds.length === 1 ? 'hold' : 'holds'}`,
         },
         {
@@ -118,36 +129,49 @@ function Holds({ data }: { readonly data: OperatorCockpitQuery }) {
   )
 }
 
+const BYTES_OF_MB = 1_000_000
+const megabytes = (bytes: number) => `${(bytes / BYTES_OF_MB).toFixed(1)} MB`
+
+/** Payment methods in words, by their names at the market. */
+const RAILS: ReadonlyMap<string, string> = new Map([
+  ['credit', 'Credit'],
+  ['x402-upto', 'x402, up to a price'],
+  ['x402-exact', 'x402, exact price'],
+  ['mpp', 'MPP'],
+])
+
 function Rails({ data: { rails, snapshotState } }: { readonly data: OperatorCockpitQuery }) {
+  const { isWhole = false, documents = 0, bytes = 0, behind = [] } = snapshotState ?? {}
   return (
-    <Card title="Payment methods and snapshot">
+    <Card title="Payment methods and snapshot" about="The snapshot is the market as data planes route calls by it">
       <Facts
         facts={[
           ...(rails ?? []).map(
             ({ rail, state }) =>
               [
-                rail,
-                <Badge key={rail} tone={state === 'up' ? 'good' : state === 'down' ? 'bad' : 'warn'}>
-                  {words(state)}
-                </Badge>,
+                RAILS.get(rail) ?? rail,
+                state === 'up' ? (
+                  'Takes payments'
+                ) : (
+                  <Badge key={rail} tone={state === 'down' ? 'bad' : 'warn'}>
+                    {words(state)}
+                  </Badge>
+                ),
               ] as const,
           ),
           [
             'Snapshot',
-            <Badge key="snapshot" tone={snapshotState?.isWhole === true ? 'good' : 'warn'}>
-              {snapshotState?.isWhole === true ? 'whole' : 'incomplete'}
-            </Badge>,
+            snapshotState === null ? (
+              UNKNOWN
+            ) : isWhole && behind.length === 0 ? (
+              `Up to date: ${count(documents)} documents, ${megabytes(bytes)}`
+            ) : (
+              <Badge key="snapshot" tone="warn">
+                {isWhole ? `${count(behind.length)} of ${count(documents)} documents are behind` : 'incomplete'}
+              </Badge>
+            ),
           ],
-          [
-            'Documents',
-            snapshotState === null
-              ? UNKNOWN
-              : `${snapshotState.documents} of ${compact(snapshotState.bytes)} bytes in all`,
-          ],
-          [
-            'Behind',
-            snapshotState === null || snapshotState.behind.length === 0 ? 'none' : snapshotState.behind.join(', '),
-          ],
+          ...(behind.length === 0 ? [] : [['Behind', behind.join(', ')] as const]),
         ]}
       />
     </Card>
@@ -157,7 +181,18 @@ function Rails({ data: { rails, snapshotState } }: { readonly data: OperatorCock
 type ProviderRow = NonNullable<OperatorCockpitQuery['providers']>[number]
 
 const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
-  { label: 'Provider', cell: ({ provider }) => provider ?? UNKNOWN, text: ({ provider }) => provider },
+  {
+    label: 'Provider',
+    cell: ({ provider }) =>
+      provider === null ? (
+        UNKNOWN
+      ) : (
+        <Link to="/operator/offers" search={{ provider }}>
+          {provider}
+        </Link>
+      ),
+    text: ({ provider }) => provider,
+  },
   { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
     label: 'Uptime 24 h',
@@ -213,14 +248,20 @@ function Load({ now, most, unit }: LoadProps) {
 type Process = NonNullable<OperatorCockpitQuery['dataPlaneProcesses']>[number]
 
 const PROCESS_COLUMNS: readonly Column<Process>[] = [
-  { label: 'Data plane', cell: ({ node }) => <code>{node}</code>, text: ({ node }) => node },
+  {
+    label: 'Data plane',
+    // The end of the name is the start of the process.
+    cell: ({ node }) => <code title={node}>{node.replace(/\.[0-9A-Z]{26}$/, '')}</code>,
+    text: ({ node }) => node,
+  },
   {
     label: 'State',
-    cell: ({ isAlive, isMember }) => (
-      <Badge tone={isAlive && isMember ? 'good' : isAlive ? 'warn' : 'bad'}>
-        {isAlive ? (isMember ? 'serves' : 'not admitted') : 'silent'}
-      </Badge>
-    ),
+    cell: ({ isAlive, isMember }) =>
+      isAlive && isMember ? (
+        'serves'
+      ) : (
+        <Badge tone={isAlive ? 'warn' : 'bad'}>{isAlive ? 'not admitted' : 'silent'}</Badge>
+      ),
     text: ({ isAlive }) => (isAlive ? 'alive' : 'silent'),
   },
   {
@@ -264,8 +305,16 @@ function Processes({ data, curl }: { readonly data: OperatorCockpitQuery; readon
 
 type Queue = NonNullable<OperatorCockpitQuery['queues']>[number]
 
+const QUEUES: ReadonlyMap<string, string> = new Map([
+  ['usage', 'Usage'],
+  ['health', 'Offer health'],
+  ['maintenance', 'Maintenance'],
+  ['webhooks', 'Webhooks'],
+  ['mail', 'E-mail'],
+])
+
 const QUEUE_COLUMNS: readonly Column<Queue>[] = [
-  { label: 'Queue', cell: ({ queue }) => queue, text: ({ queue }) => queue },
+  { label: 'Queue', cell: ({ queue }) => QUEUES.get(queue) ?? queue, text: ({ queue }) => queue },
   { label: 'Waiting', isNumber: true, cell: ({ waiting }) => waiting, text: ({ waiting }) => waiting },
   { label: 'Active', isNumber: true, cell: ({ active }) => active, text: ({ active }) => active },
   { label: 'Delayed', isNumber: true, cell: ({ delayed }) => delayed, text: ({ delayed }) => delayed },
@@ -279,7 +328,7 @@ const QUEUE_COLUMNS: readonly Column<Queue>[] = [
 
 function Queues({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
-    <Card title="Queues" isFlush>
+    <Card title="Queues" about="Work of the control plane" isFlush>
       <Table
         label="Queues"
         columns={QUEUE_COLUMNS}

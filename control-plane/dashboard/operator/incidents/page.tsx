@@ -32,7 +32,10 @@ function Incidents() {
   const query = useScreen(OperatorIncidentsDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorIncidentsDocument, variables, true)
   return (
-    <Page title="Incidents" about="Detected outages, published incidents and delisted offers.">
+    <Page
+      title="Incidents"
+      about="What buyers see on the status page, what traffic shows, and the switches that stop a part of the market."
+    >
       <Loaded query={query}>
         {(data) => (
           <>
@@ -40,7 +43,7 @@ function Incidents() {
             <Card title="Detected from traffic" about="The last week" isFlush>
               <IncidentTable incidents={data.incidents} curl={curl} />
             </Card>
-            <Card title="Delisted offers" isFlush>
+            <Card title="Delisted offers" about="Up to 50. Sellers see the reason" isFlush>
               <Table
                 label="Delisted offers"
                 columns={DELISTED_COLUMNS}
@@ -126,7 +129,7 @@ const TOLD_COLUMNS: readonly Column<ShownIncident>[] = [
   { label: 'Title', cell: ({ title }) => title, text: ({ title }) => title },
   {
     label: 'State',
-    cell: ({ state, endedAt }) => <Badge tone={endedAt === null ? 'warn' : 'good'}>{state}</Badge>,
+    cell: ({ state, endedAt }) => (endedAt === null ? <Badge tone="warn">{state}</Badge> : state),
     text: ({ state }) => state,
   },
   {
@@ -146,8 +149,19 @@ const TOLD_COLUMNS: readonly Column<ShownIncident>[] = [
 type Delisted = NonNullable<OperatorIncidentsQuery['anyOffers']>['edges'][number]['node']
 
 const DELISTED_COLUMNS: readonly Column<Delisted>[] = [
-  { label: 'Offer', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
-  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  {
+    label: 'Model',
+    cell: ({ model, id }) => (
+      <Link to="/operator/offers" search={{ model, delisted: 'yes' }} title={id}>
+        {model}
+      </Link>
+    ),
+    text: ({ model }) => model,
+    file: [
+      { label: 'Model', text: ({ model }) => model },
+      { label: 'Offer', text: ({ id }) => id },
+    ],
+  },
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
   { label: 'Reason', cell: ({ delistedReason }) => delistedReason ?? '', text: ({ delistedReason }) => delistedReason },
 ]

@@ -31,20 +31,33 @@ export function Switches({ data, curl }: { readonly data: OperatorIncidentsQuery
   )
 }
 
+/** The names of switches that are not words. */
+const TITLES: ReadonlyMap<string, string> = new Map([
+  ['sign_ups', 'Sign-ups'],
+  ['x402_upto', 'x402, up to a price'],
+  ['x402_exact', 'x402, exact price'],
+  ['mpp', 'MPP'],
+])
+
+function titleOf(name: string): string {
+  const text = words(name)
+  return TITLES.get(name) ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
 function Turn({ feature, onClose }: { readonly feature: Switch; readonly onClose: () => void }) {
   const { name, isOn, meaning } = feature
   const say = useToast()
   const put = useChange(PagePutFeatureDocument, {
     onDone: () => {
       onClose()
-      say(`${words(name)} is switched ${isOn ? 'off' : 'on'}.`)
+      say(`${titleOf(name)}: switched ${isOn ? 'off' : 'on'}.`)
     },
   })
   return (
     <Confirm
       title={`Switch ${words(name)} ${isOn ? 'off' : 'on'}?`}
       about={`While this switch is on: ${meaning}`}
-      lines={[{ name: words(name), now: isOn ? 'on' : 'off', after: isOn ? 'off' : 'on' }]}
+      lines={[{ name: titleOf(name), now: isOn ? 'on' : 'off', after: isOn ? 'off' : 'on' }]}
       action={isOn ? 'Switch off' : 'Switch on'}
       isDanger={isOn}
       needsReason
@@ -62,7 +75,7 @@ function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
       label: 'Switch',
       cell: ({ name, meaning }) => (
         <>
-          {words(name)}
+          {titleOf(name)}
           <span className="sub">{meaning}</span>
         </>
       ),
@@ -70,7 +83,7 @@ function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
     },
     {
       label: 'State',
-      cell: ({ isOn }) => <Badge tone={isOn ? 'good' : 'warn'}>{isOn ? 'on' : 'off'}</Badge>,
+      cell: ({ isOn }) => (isOn ? 'on' : <Badge tone="warn">off</Badge>),
       text: ({ isOn }) => (isOn ? 'on' : 'off'),
     },
     { label: 'Reason', cell: ({ reason }) => reason ?? '', text: ({ reason }) => reason },
@@ -84,7 +97,6 @@ function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
       label: 'Change',
       cell: (feature) => (
         <Button
-          {...(feature.isOn ? { kind: 'danger' as const } : {})}
           onClick={() => ask(feature)}
           aria-label={`Switch ${feature.isOn ? 'off' : 'on'} ${words(feature.name)}`}
         >

@@ -101,7 +101,7 @@ type Line = {
 
 /** Each invariant with the newest run that checked it. Tests hold the invariants that no run can check. */
 function linesOf(runs: MoneyState['runs']): readonly Line[] {
-  return Object.entries(INVARIANTS).map(([id, words]) => {
+  const lines = Object.entries(INVARIANTS).map(([id, words]): Line => {
     const run = runs.find(({ findings }) => findings.some((finding) => finding.id === id))
     const finding = run?.findings.find((own) => own.id === id)
     return {
@@ -112,13 +112,15 @@ function linesOf(runs: MoneyState['runs']): readonly Line[] {
       at: run?.startedAt ?? null,
     }
   })
+  // A broken rule is not below the fold.
+  return lines.toSorted((left, right) => Number(right.verdict === 'breach') - Number(left.verdict === 'breach'))
 }
 
 const VERDICTS = {
-  ok: { tone: 'good', text: 'holds' },
-  breach: { tone: 'bad', text: 'broken' },
-  none: { tone: 'plain', text: 'not checked' },
-  tests: { tone: 'plain', text: 'not in a run' },
+  ok: 'holds',
+  breach: 'broken',
+  none: 'not checked',
+  tests: 'not in a run',
 } as const
 
 const COLUMNS: readonly Column<Line>[] = [
@@ -127,8 +129,13 @@ const COLUMNS: readonly Column<Line>[] = [
   { label: 'Rule', cell: ({ holds }) => <span className="rule">{holds}</span>, text: ({ holds }) => holds },
   {
     label: 'Result',
-    cell: ({ verdict }) => <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].text}</Badge>,
-    text: ({ verdict }) => VERDICTS[verdict].text,
+    cell: ({ verdict }) =>
+      verdict === 'breach' ? (
+        <Badge tone="bad">{VERDICTS[verdict]}</Badge>
+      ) : (
+        <span className={verdict === 'ok' ? undefined : 'muted'}>{VERDICTS[verdict]}</span>
+      ),
+    text: ({ verdict }) => VERDICTS[verdict],
   },
   { label: 'Checked', cell: ({ detail }) => <span className="small">{detail}</span>, text: ({ detail }) => detail },
   { label: 'Last run', isNumber: true, cell: ({ at }) => <Ago at={at} />, text: ({ at }) => at, unit: 'time' },
@@ -199,11 +206,12 @@ const RUN_COLUMNS: readonly Column<Run>[] = [
   },
   {
     label: 'Result',
-    cell: ({ breaches, failure }) => (
-      <Badge tone={failure === null && breaches.length === 0 ? 'good' : 'bad'}>
-        {failure ?? (breaches.length === 0 ? 'holds' : `broken: ${breaches.join(', ')}`)}
-      </Badge>
-    ),
+    cell: ({ breaches, failure }) =>
+      failure === null && breaches.length === 0 ? (
+        'holds'
+      ) : (
+        <Badge tone="bad">{failure ?? `broken: ${breaches.join(', ')}`}</Badge>
+      ),
     text: ({ breaches, failure }) => failure ?? (breaches.length === 0 ? 'holds' : breaches.join(' ')),
   },
   {

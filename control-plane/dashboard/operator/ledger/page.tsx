@@ -3,8 +3,9 @@ import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorLedgerQuery } from '#control-plane/dashboard/data/documents/operator-ledger.ts'
 import { OperatorLedgerDocument } from '#control-plane/dashboard/data/documents/operator-ledger.ts'
-import { exactMoney, words } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { accountText, kindText, LEDGER_KINDS } from '#control-plane/dashboard/operator/ledger-words.ts'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Input, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
@@ -26,32 +27,6 @@ export function LedgerPage() {
 }
 
 type Transaction = NonNullable<OperatorLedgerQuery['ledgerTransactions']>['edges'][number]['node']
-
-/** The kinds of transactions, the most frequent first. */
-const KINDS = {
-  settle: 'Call',
-  escrow: 'Start of a job',
-  job_end: 'End of a job',
-  deposit: 'Deposit',
-  payment: 'Payment by wallet',
-  payout: 'Payout',
-  payout_paid: 'Payout paid',
-  payout_returned: 'Payout returned',
-  grant: 'Grant',
-  refund: 'Refund',
-  withdrawal: 'Withdrawal',
-  adjust: 'Adjustment',
-  reverse: 'Reversal',
-  advance: 'Advance to a wallet',
-  recall: 'Advance taken back',
-  repaid: 'Advance repaid',
-  write_off: 'Write-off',
-  payout_cover: 'Payout covered',
-  fund: 'Capital in',
-  withdraw: 'Capital out',
-} as const
-
-const nameOf = (kind: string) => new Map<string, string>(Object.entries(KINDS)).get(kind) ?? words(kind)
 
 function Ledger() {
   const search = useSearch({ from: '/operator/ledger' })
@@ -133,7 +108,7 @@ function LedgerFilters({ search: { account, kind, reference, from, to }, onChang
     <Filters active={active}>
       <Search
         label="Reference"
-        placeholder="Request id or key"
+        placeholder="Request id or ledger key"
         value={reference ?? ''}
         onSearch={(text) => onChange({ reference: text.trim() === '' ? undefined : text.trim() })}
       />
@@ -146,7 +121,10 @@ function LedgerFilters({ search: { account, kind, reference, from, to }, onChang
       <Select
         label="Kind"
         value={kind ?? ''}
-        choices={[{ value: '', label: 'All' }, ...Object.entries(KINDS).map(([value, label]) => ({ value, label }))]}
+        choices={[
+          { value: '', label: 'All' },
+          ...Object.entries(LEDGER_KINDS).map(([value, label]) => ({ value, label })),
+        ]}
         onChange={({ currentTarget: { value } }) => onChange({ kind: value === '' ? undefined : value })}
       />
       <Input
@@ -165,27 +143,64 @@ function LedgerFilters({ search: { account, kind, reference, from, to }, onChang
   )
 }
 
+type Line = Transaction['lines'][number]
+
+/** The accounts that an amount leaves, or that it reaches, the largest amount first. */
+function sideOf({ lines }: Transaction, isSender: boolean): readonly Line[] {
+  const own = lines.filter(({ amountMicro }) => toMicro(amountMicro) < 0n === isSender && amountMicro !== '0')
+  return own.toSorted(
+    (left, right) => (isSender ? 1 : -1) * Number(toMicro(left.amountMicro) - toMicro(right.amountMicro)),
+  )
+}
+
+function Accounts({ lines }: { readonly lines: readonly Line[] }) {
+  return lines.map(({ account, accountKind, holder }) => (
+    <div key={account} className="nowrap" title={account}>
+      <Link to="/operator/ledger" search={{ account }}>
+        {accountText({ accountKind, holder })}
+      </Link>
+    </div>
+  ))
+}
+
+const linesText = (lines: readonly Line[]) => lines.map(({ account }) => account).join(' ')
+
 function columnsOf(show: (id: string) => void, account: string | undefined): readonly Column<Transaction>[] {
   const ofAccount = ({ lines }: Transaction) => lines.find((line) => line.account === account)?.amountMicro ?? null
   return [
+    { label: 'When', phone: 'bare', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
     {
-      label: 'When',
-      cell: ({ id, at }) => (
-        <button type="button" className="link" onClick={() => show(id)}>
-          <Time at={at} />
-        </button>
+      label: 'Transaction',
+      phone: 'title',
+      cell: ({ id, kind, about, note }) => (
+        <>
+          <button type="button" className="link" onClick={() => show(id)}>
+            {kindText(kind)}
+          </button>
+          <span className="sub">{about ?? noteText(note)}</span>
+        </>
       ),
-      text: ({ at }) => at,
-      unit: 'time',
+      text: ({ kind }) => kind,
+      file: [
+        { label: 'Kind', text: ({ kind }) => kind },
+        { label: 'Reference', text: ({ key, id }) => key ?? id },
+        { label: 'About', text: ({ about }) => about },
+        { label: 'Reason', text: ({ note }) => note },
+      ],
     },
-    { label: 'Kind', cell: ({ kind }) => nameOf(kind), text: ({ kind }) => kind },
     {
-      label: 'Reference',
-      cell: ({ key, id }) => (key === null ? <code className="nowrap">{id}</code> : <code>{key}</code>),
-      text: ({ key, id }) => key ?? id,
+      label: 'From',
+      cell: (row) => <Accounts lines={sideOf(row, true)} />,
+      text: (row) => linesText(sideOf(row, true)),
+    },
+    {
+      label: 'To',
+      cell: (row) => <Accounts lines={sideOf(row, false)} />,
+      text: (row) => linesText(sideOf(row, false)),
     },
     {
       label: 'Moved',
+      phone: 'lead',
       isNumber: true,
       cell: ({ movedMicro }) => <Money micro={movedMicro} />,
       text: ({ movedMicro }) => movedMicro,
@@ -202,9 +217,12 @@ function columnsOf(show: (id: string) => void, account: string | undefined): rea
             unit: 'microUsd',
           } as const,
         ]),
-    { label: 'Entries', isNumber: true, cell: ({ lines }) => lines.length, text: ({ lines }) => lines.length },
-    { label: 'Reason', cell: ({ note }) => note, text: ({ note }) => note },
   ]
+}
+
+/** A note for readers. The note of a payout is an id or an address, which the drawer has. */
+function noteText(note: string | null): string {
+  return note === null || /^(pay_|swp_|dep_|drw_|0x)/.test(note) ? '' : note
 }
 
 function Opened({ transaction, onClose }: { readonly transaction: Transaction; readonly onClose: () => void }) {
@@ -212,20 +230,23 @@ function Opened({ transaction, onClose }: { readonly transaction: Transaction; r
   return (
     <Dialog
       dialog={{ isOpen: true, close: onClose }}
-      title={`${nameOf(kind)} of ${exactMoney(transaction.movedMicro)}`}
+      title={`${kindText(kind)} of ${exactMoney(transaction.movedMicro)}`}
       place="right"
     >
       <Facts
         facts={[
           ['When', <Time key="at" at={at} />],
-          ['Transaction', <code key="id">{id}</code>],
-          ['Ledger key', key === null ? 'none, a call' : <code key="key">{key}</code>],
+          ...(transaction.about === null ? [] : [['Call', transaction.about] as const]),
           ['Reason', note ?? 'none'],
+          [kind === 'settle' ? 'Request id' : 'Transaction', <code key="id">{id}</code>],
+          ...(key === null ? [] : [['Ledger key', <code key="key">{key}</code>] as const]),
           [
             'Balance',
-            <Badge key="sum" tone={sumMicro === '0' ? 'good' : 'bad'}>
-              {sumMicro === '0' ? 'balanced, sums to $0.00' : `off by ${exactMoney(sumMicro)}`}
-            </Badge>,
+            sumMicro === '0' ? (
+              'Balanced: the entries sum to $0.00'
+            ) : (
+              <Badge key="sum" tone="bad">{`off by ${exactMoney(sumMicro)}`}</Badge>
+            ),
           ],
         ]}
       />
@@ -235,7 +256,6 @@ function Opened({ transaction, onClose }: { readonly transaction: Transaction; r
           <thead>
             <tr>
               <th scope="col">Account</th>
-              <th scope="col">Kind</th>
               <th scope="col" className="num">
                 Amount
               </th>
@@ -246,19 +266,17 @@ function Opened({ transaction, onClose }: { readonly transaction: Transaction; r
               <tr key={line.account}>
                 <th scope="row">
                   <Link to="/operator/ledger" search={{ account: line.account }}>
-                    <code>{line.account}</code>
+                    {accountText(line)}
                   </Link>
+                  <code className="sub">{line.account}</code>
                 </th>
-                <td>{words(line.accountKind)}</td>
                 <td className="num">{exactMoney(line.amountMicro)}</td>
               </tr>
             ))}
           </tbody>
           <tfoot>
             <tr>
-              <th scope="row" colSpan={2}>
-                Sum
-              </th>
+              <th scope="row">Sum</th>
               <td className="num">{exactMoney(sumMicro)}</td>
             </tr>
           </tfoot>

@@ -1,7 +1,8 @@
+import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/operator-money.ts'
-import { words } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, money, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -32,19 +33,38 @@ function MoneyScreen() {
         {(data) => (
           <>
             <Standing data={data} />
-            <Holds data={data} curl={curl} />
-            <PayoutHolds data={data} curl={curl} />
-            <HeldTransfers data={data} />
+            <Decisions data={data} curl={curl} />
             <Transfers data={data} />
             <Payments data={data} curl={curl} />
             <div className="grid two">
               <OpenPayments data={data} curl={curl} />
-              <Waiting data={data} curl={curl} />
+              <Holds data={data} curl={curl} />
             </div>
           </>
         )}
       </Loaded>
     </Page>
+  )
+}
+
+/** Everything that waits for an operator, or one line where nothing does. */
+function Decisions({ data, curl }: { readonly data: OperatorMoneyQuery; readonly curl: string }) {
+  const holds = data.moneyState?.payoutHolds.length ?? 0
+  const held = data.heldTransfers?.length ?? 0
+  const events = (data.poisonedEvents?.length ?? 0) + (data.conflictingEvents?.length ?? 0)
+  const isKnown = data.moneyState !== null && data.heldTransfers !== null && data.poisonedEvents !== null
+  return (
+    <>
+      {isKnown && holds + held + events === 0 ? (
+        <Notice tone="good">
+          <strong>Nothing waits for your decision.</strong>
+          <span className="small">No holds on payouts, no payouts on hold, and every event is booked.</span>
+        </Notice>
+      ) : null}
+      {holds === 0 ? null : <PayoutHolds data={data} curl={curl} />}
+      {held === 0 ? null : <HeldTransfers data={data} />}
+      {events === 0 ? null : <Waiting data={data} curl={curl} />}
+    </>
   )
 }
 
@@ -90,6 +110,9 @@ function Held({ hold: { since, waitsFor, treasury, block, until, open } }: { rea
   )
 }
 
+const exact = (micro: string | null | undefined) =>
+  micro == null ? UNKNOWN : toMicro(micro) === 0n ? money(0n) : exactMoney(micro)
+
 const closedText = (reason: string | null | undefined) =>
   reason == null ? 'not set up' : (CLOSED[reason] ?? words(reason))
 
@@ -111,23 +134,20 @@ function Standing({
         figures={[
           {
             label: 'Treasury on chain',
-            value: <Money micro={treasury?.balanceMicro} />,
+            value: exact(treasury?.balanceMicro),
             hint: treasury?.isSetUp === true ? undefined : 'no signer is configured',
           },
-          { label: 'Shortfall', value: <Money micro={shortfall?.owedMicro} />, hint: 'spent by buyers, not covered' },
+          { label: 'Shortfall', value: exact(shortfall?.owedMicro), hint: 'spent by buyers, not covered' },
           {
             label: 'Wallet payments in flight',
-            value: <Money micro={wallets?.exposureMicro} />,
+            value: exact(wallets?.exposureMicro),
             hint:
               wallets === null ? undefined : `${wallets.unminedTransactions} transactions, ${wallets.hanging} stuck`,
           },
           {
             label: 'Facilitator',
-            value: (
-              <Badge tone={wallets?.isOpen === true ? 'good' : 'warn'}>
-                {wallets?.isOpen === true ? 'open' : closedText(wallets?.closedFor)}
-              </Badge>
-            ),
+            value: wallets?.isOpen === true ? 'open' : <Badge tone="warn">{closedText(wallets?.closedFor)}</Badge>,
+            hint: 'sends settlements to the chain',
           },
         ]}
       />
@@ -139,7 +159,15 @@ type Hold = NonNullable<OperatorMoneyQuery['openHolds']>[number]
 
 const HOLD_COLUMNS: readonly Column<Hold>[] = [
   { label: 'Call', cell: ({ rid }) => <code>{rid}</code>, text: ({ rid }) => rid },
-  { label: 'Account', cell: ({ account }) => <code>{account}</code>, text: ({ account }) => account },
+  {
+    label: 'Account',
+    cell: ({ account }) => (
+      <Link to="/operator/support" search={{ account }}>
+        <code>{account}</code>
+      </Link>
+    ),
+    text: ({ account }) => account,
+  },
   { label: 'Data plane', cell: ({ node }) => node, text: ({ node }) => node },
   {
     label: 'Held',
@@ -164,7 +192,7 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
   },
   {
     label: 'State',
-    cell: ({ isOverdue }) => <Badge tone={isOverdue ? 'bad' : 'good'}>{isOverdue ? 'overdue' : 'running'}</Badge>,
+    cell: ({ isOverdue }) => (isOverdue ? <Badge tone="bad">overdue</Badge> : 'running'),
     text: ({ isOverdue }) => (isOverdue ? 'overdue' : 'running'),
   },
 ]

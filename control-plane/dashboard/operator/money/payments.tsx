@@ -23,7 +23,11 @@ const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
     label: 'State',
     cell: ({ state, reason }) => (
       <>
-        <Badge tone={state === 'confirmed' ? 'good' : state === 'written_off' ? 'bad' : 'info'}>{words(state)}</Badge>
+        {state === 'confirmed' ? (
+          'confirmed'
+        ) : (
+          <Badge tone={state === 'written_off' ? 'bad' : 'info'}>{words(state)}</Badge>
+        )}
         {reason === null ? null : <span className="sub">{words(reason)}</span>}
       </>
     ),

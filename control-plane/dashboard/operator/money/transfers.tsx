@@ -129,9 +129,11 @@ function columnsOf(ask: (move: Move) => void): readonly Column<Transfer>[] {
       label: 'State',
       cell: ({ state, reason }) => (
         <>
-          <Badge tone={state === 'paid' ? 'good' : state === 'held' || state === 'returned' ? 'warn' : 'info'}>
-            {words(state)}
-          </Badge>
+          {state === 'paid' ? (
+            'paid'
+          ) : (
+            <Badge tone={state === 'held' || state === 'returned' ? 'warn' : 'info'}>{words(state)}</Badge>
+          )}
           {reason === null ? null : <span className="sub">{reason}</span>}
         </>
       ),

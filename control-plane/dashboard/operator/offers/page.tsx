@@ -1,10 +1,10 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageDelistOfferDocument, PageRestoreOfferDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorOffersQuery } from '#control-plane/dashboard/data/documents/operator-offers.ts'
 import { OperatorOffersDocument } from '#control-plane/dashboard/data/documents/operator-offers.ts'
-import { compact, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, percent, short } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -53,11 +53,13 @@ function Offers() {
       <Filters>
         <Search
           label="Model"
+          placeholder="gpt-5"
           value={model ?? ''}
           onSearch={(text) => change({ model: text === '' ? undefined : text })}
         />
         <Search
           label="Provider"
+          placeholder="openai"
           value={provider ?? ''}
           onSearch={(text) => change({ provider: text === '' ? undefined : text })}
         />
@@ -73,7 +75,7 @@ function Offers() {
       </Filters>
       <Loaded query={query} missing={NO_OFFER}>
         {(data) => (
-          <Card title="Offers" isFlush>
+          <Card title="Offers" about="Calls and failures of the last 24 hours" isFlush>
             <Table
               label="Offers of the market"
               columns={columnsOf(setMoved)}
@@ -113,12 +115,15 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
     {
       label: 'Model',
       cell: ({ model, id }) => (
-        <>
+        <span title={id}>
           <ModelLink model={model} />
-          <span className="sub mono">{id}</span>
-        </>
+        </span>
       ),
       text: ({ model }) => model,
+      file: [
+        { label: 'Model', text: ({ model }) => model },
+        { label: 'Offer', text: ({ id }) => id },
+      ],
     },
     {
       label: 'Provider',
@@ -132,9 +137,9 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
     {
       label: 'Seller',
       cell: ({ wallet, sellerAccount }) => (
-        <code className="nowrap" title={wallet ?? sellerAccount}>
-          {(wallet ?? sellerAccount).slice(0, 10)}…
-        </code>
+        <Link to="/operator/support" search={{ account: sellerAccount }} title={wallet ?? sellerAccount}>
+          <code className="nowrap">{short(wallet ?? sellerAccount)}</code>
+        </Link>
       ),
       text: ({ wallet, sellerAccount }) => wallet ?? sellerAccount,
     },
@@ -142,9 +147,11 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
       label: 'State',
       cell: (offer) => (
         <>
-          <Badge tone={isDelisted(offer) ? 'bad' : offer.status === 'active' ? 'good' : 'plain'}>
-            {isDelisted(offer) ? 'delisted' : offer.status}
-          </Badge>
+          {isDelisted(offer) || offer.status !== 'active' ? (
+            <Badge tone={isDelisted(offer) ? 'bad' : 'plain'}>{isDelisted(offer) ? 'delisted' : offer.status}</Badge>
+          ) : (
+            'on sale'
+          )}
           {offer.delistedReason === null ? null : <span className="sub">{offer.delistedReason}</span>}
         </>
       ),
@@ -175,15 +182,11 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
       cell: ({ discountPct, capDailyMicro }) => (
         <>
           {percent(discountPct)}
-          <span className="sub">
-            {capDailyMicro === null ? (
-              'no cap'
-            ) : (
-              <>
-                cap <Money micro={capDailyMicro} />
-              </>
-            )}
-          </span>
+          {capDailyMicro === null ? null : (
+            <span className="sub">
+              cap <Money micro={capDailyMicro} /> a day
+            </span>
+          )}
         </>
       ),
       text: ({ discountPct }) => discountPct,
@@ -196,11 +199,7 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
     {
       label: 'Change',
       cell: (offer) => (
-        <Button
-          {...(isDelisted(offer) ? {} : { kind: 'danger' as const })}
-          onClick={() => move(offer)}
-          aria-label={`${isDelisted(offer) ? 'Restore' : 'Delist'} ${offer.id}`}
-        >
+        <Button onClick={() => move(offer)} aria-label={`${isDelisted(offer) ? 'Restore' : 'Delist'} ${offer.id}`}>
           {isDelisted(offer) ? 'Restore' : 'Delist'}
         </Button>
       ),

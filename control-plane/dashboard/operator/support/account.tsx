@@ -2,8 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { PageReleaseHoldDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorSupportQuery } from '#control-plane/dashboard/data/documents/operator-support.ts'
-import { exactMoney, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, short, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { kindText } from '#control-plane/dashboard/operator/ledger-words.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Ago, Badge, Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
@@ -26,7 +27,7 @@ export function Account({ account, curl }: Props) {
   return (
     <>
       <Card
-        title="Customer"
+        title={account.name ?? (account.wallet === null ? 'Customer' : `Customer ${short(account.wallet)}`)}
         about={hasCredit ? undefined : 'No spendable credit: nothing can be taken back or refunded'}
         actions={
           <>
@@ -45,18 +46,36 @@ export function Account({ account, curl }: Props) {
         <Facts
           facts={[
             ['Wallet', account.wallet === null ? 'none' : <code key="wallet">{account.wallet}</code>],
-            ...(account.user === null ? [] : [['User', <code key="user">{account.user}</code>] as const]),
-            ...(account.workspace === null
-              ? []
-              : [['Workspace', <span key="workspace">{`${account.name} (${account.workspace})`}</span>] as const]),
-            ['Buyer account', <code key="buyer">{buyerAccount}</code>],
-            ['Seller account', <code key="seller">{sellerAccount}</code>],
             ['Since', <Time key="since" at={account.createdAt} />],
             [
-              'Changes',
-              <Link key="audit" to="/operator/audit" search={{ subject: buyerAccount }}>
-                Audit log of this account
-              </Link>,
+              'More',
+              <span key="more" className="actions">
+                <Link to="/operator/ledger" search={{ account: buyerAccount }}>
+                  Ledger as a buyer
+                </Link>
+                <Link to="/operator/ledger" search={{ account: sellerAccount }}>
+                  Ledger as a seller
+                </Link>
+                <Link to="/operator/audit" search={{ subject: buyerAccount }}>
+                  Changes by operators
+                </Link>
+              </span>,
+            ],
+            [
+              'Ids',
+              <details key="ids" className="twin">
+                <summary>Show the ids</summary>
+                <Facts
+                  facts={[
+                    ...(account.user === null ? [] : [['User', <code key="user">{account.user}</code>] as const]),
+                    ...(account.workspace === null
+                      ? []
+                      : [['Workspace', <code key="workspace">{account.workspace}</code>] as const]),
+                    ['Buyer account', <code key="buyer">{buyerAccount}</code>],
+                    ['Seller account', <code key="seller">{sellerAccount}</code>],
+                  ]}
+                />
+              </details>,
             ],
           ]}
         />
@@ -64,12 +83,16 @@ export function Account({ account, curl }: Props) {
       <Stats
         figures={[
           { label: 'Spendable credit', value: exactMoney(spendableMicro) },
-          { label: 'Held by running calls', value: exactMoney(heldMicro) },
+          {
+            label: 'Held by running calls',
+            value: exactMoney(heldMicro),
+            hint: account.holds?.length === 0 ? 'no open holds' : undefined,
+          },
           { label: 'Balance in the ledger', value: exactMoney(balanceMicro) },
           { label: 'Earned, not paid out', value: exactMoney(earnedMicro) },
         ]}
       />
-      <Holds account={account} curl={curl} />
+      {account.holds?.length === 0 ? null : <Holds account={account} curl={curl} />}
       <Calls account={account} curl={curl} />
       <div className="grid two">
         <Ledger account={account} curl={curl} />
@@ -113,7 +136,7 @@ function Holds({ account: { holds }, curl }: Props) {
     },
     {
       label: 'State',
-      cell: ({ isOverdue }) => <Badge tone={isOverdue ? 'bad' : 'good'}>{isOverdue ? 'overdue' : 'running'}</Badge>,
+      cell: ({ isOverdue }) => (isOverdue ? <Badge tone="bad">overdue</Badge> : 'running'),
       text: ({ isOverdue }) => (isOverdue ? 'overdue' : 'running'),
     },
     {
@@ -135,15 +158,9 @@ function Holds({ account: { holds }, curl }: Props) {
         keyOf={({ rid }) => rid}
         curl={curl}
         empty={
-          holds === null ? (
-            <Empty title="Not known">
-              <p>The gate does not answer. Holds show again once it does.</p>
-            </Empty>
-          ) : (
-            <Empty title="Nothing is held">
-              <p>Each running call reserves its highest possible cost.</p>
-            </Empty>
-          )
+          <Empty title="Not known">
+            <p>The gate does not answer. Holds show again once it does.</p>
+          </Empty>
         }
       />
       {released === undefined ? null : <Release hold={released} onClose={() => setReleased(undefined)} />}
@@ -193,13 +210,12 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
     { label: 'Provider', cell: ({ provider }) => provider ?? UNKNOWN, text: ({ provider }) => provider },
     {
       label: 'Outcome',
-      cell: ({ outcome, errorCode }) => (
-        <State
-          tone={outcome === 'succeeded' ? 'good' : outcome === 'failed' ? 'bad' : 'warn'}
-          name={words(outcome)}
-          reason={errorCode}
-        />
-      ),
+      cell: ({ outcome, errorCode }) =>
+        outcome === 'succeeded' ? (
+          'succeeded'
+        ) : (
+          <State tone={outcome === 'failed' ? 'bad' : 'warn'} name={words(outcome)} reason={errorCode} />
+        ),
       text: ({ outcome }) => outcome,
     },
     {
@@ -213,7 +229,7 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
       text: ({ chargeMicro }) => chargeMicro,
       unit: 'microUsd',
     },
-    { label: 'Request', cell: ({ rid }) => <code>{rid}</code>, text: ({ rid }) => rid },
+    { label: 'Request id', cell: ({ rid }) => <code className="muted">{rid}</code>, text: ({ rid }) => rid },
   ]
   return (
     <Card title="Latest calls" about="The newest 25. Open one to refund it" isFlush>
@@ -238,7 +254,12 @@ const LEDGER_COLUMNS: readonly Column<Shown['entries'][number]>[] = [
   { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
   {
     label: 'Kind',
-    cell: ({ kind, note }) => <State tone="plain" name={words(kind)} reason={note} />,
+    cell: ({ kind, note }) => (
+      <>
+        {kindText(kind)}
+        {note === null ? null : <span className="sub">{note}</span>}
+      </>
+    ),
     text: ({ kind }) => kind,
   },
   {
@@ -250,9 +271,20 @@ const LEDGER_COLUMNS: readonly Column<Shown['entries'][number]>[] = [
   },
 ]
 
-function Ledger({ account: { entries }, curl }: Props) {
+function Ledger({ account: { entries, buyerAccount }, curl }: Props) {
   return (
-    <Card title="Ledger" about="The newest 25 lines of the buyer" isFlush>
+    <Card
+      title="Ledger"
+      about={
+        <>
+          The newest 25 lines of the buyer.{' '}
+          <Link to="/operator/ledger" search={{ account: buyerAccount }}>
+            See all lines
+          </Link>
+        </>
+      }
+      isFlush
+    >
       <Table
         label="Ledger"
         columns={LEDGER_COLUMNS}
@@ -281,8 +313,10 @@ const KEY_COLUMNS: readonly Column<Key>[] = [
     label: 'Key',
     cell: ({ keyPrefix, label, id }) => (
       <>
-        <code title={id}>{keyPrefix}…</code>
-        <span className="sub">{label}</span>
+        {label}
+        <code className="sub" title={id}>
+          {keyPrefix}…
+        </code>
       </>
     ),
     text: ({ keyPrefix }) => keyPrefix,
@@ -290,7 +324,8 @@ const KEY_COLUMNS: readonly Column<Key>[] = [
   { label: 'Type', cell: ({ type }) => type, text: ({ type }) => type },
   {
     label: 'State',
-    cell: (key) => <Badge tone={KEY_TONES[stateOf(key)]}>{stateOf(key)}</Badge>,
+    cell: (key) =>
+      stateOf(key) === 'active' ? 'active' : <Badge tone={KEY_TONES[stateOf(key)]}>{stateOf(key)}</Badge>,
     text: stateOf,
   },
   {
@@ -322,9 +357,8 @@ const DEPOSIT_COLUMNS: readonly Column<Shown['deposits'][number]>[] = [
   { label: 'When', cell: ({ openedAt }) => <Time at={openedAt} />, text: ({ openedAt }) => openedAt, unit: 'time' },
   {
     label: 'State',
-    cell: ({ state, reason }) => (
-      <State tone={state === 'credited' ? 'good' : 'info'} name={words(state)} reason={reason} />
-    ),
+    cell: ({ state, reason }) =>
+      state === 'credited' ? 'credited' : <State tone="info" name={words(state)} reason={reason} />,
     text: ({ state }) => state,
   },
   {
@@ -361,9 +395,8 @@ const PAYOUT_COLUMNS: readonly Column<Shown['payouts'][number]>[] = [
   { label: 'When', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt, unit: 'time' },
   {
     label: 'State',
-    cell: ({ state, reason }) => (
-      <State tone={state === 'paid' ? 'good' : 'info'} name={words(state)} reason={reason} />
-    ),
+    cell: ({ state, reason }) =>
+      state === 'paid' ? 'paid' : <State tone="info" name={words(state)} reason={reason} />,
     text: ({ state }) => state,
   },
   {

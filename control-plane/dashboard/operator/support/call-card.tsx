@@ -34,49 +34,59 @@ export function CallCard({ call }: { readonly call: Call }) {
         </>
       }
     >
-      <Facts
-        facts={[
-          ['Request', <code key="rid">{rid}</code>],
-          ['Started', <Time key="at" at={call.startedAt} />],
-          ['Model', <ModelLink key="model" model={call.model} />],
-          [
-            'Outcome',
-            <Badge key="outcome" tone={outcome === 'succeeded' ? 'good' : outcome === 'failed' ? 'bad' : 'warn'}>
-              {errorCode === null ? words(outcome) : `${words(outcome)}: ${words(errorCode)}`}
-            </Badge>,
-          ],
-          ['Buyer', <Opened key="buyer" account={account} />],
-          ['Key', call.keyId === null ? 'none (paid by wallet)' : <code key="key">{call.keyId}</code>],
-          ['Seller', sellerAccount === null ? UNKNOWN : <Opened key="seller" account={sellerAccount} />],
-          ['Offer', call.offer === null ? UNKNOWN : <code key="offer">{call.offer}</code>],
-          ['Provider', call.provider ?? UNKNOWN],
-          [
-            'Attempts',
-            call.attempts.length === 0
-              ? 'none'
-              : call.attempts
-                  .map(({ provider, status, ms }) => `${provider} ${status ?? 'no answer'} in ${milliseconds(ms)}`)
-                  .join(', '),
-          ],
-          ['First token', milliseconds(call.ttftMs)],
-          ['Duration', milliseconds(call.durationMs)],
-          ['List price', exactMoney(call.listCostMicro)],
-          ['Held', exactMoney(call.heldMicro)],
-          ['Charged', exactMoney(chargeMicro)],
-          [`Fee (${percent(call.feeBps / BPS_OF_PERCENT, 2)})`, exactMoney(call.feeMicro)],
-          ['Seller net', exactMoney(call.sellerNetMicro)],
-          [
-            'Refund',
-            isRefunded ? (
-              <Badge key="refund" tone="info">
-                refunded
-              </Badge>
-            ) : (
-              'none'
-            ),
-          ],
-        ]}
-      />
+      <div className="grid two">
+        <Facts
+          facts={[
+            ['Request', <code key="rid">{rid}</code>],
+            ['Started', <Time key="at" at={call.startedAt} />],
+            ['Model', <ModelLink key="model" model={call.model} />],
+            [
+              'Outcome',
+              outcome === 'succeeded' ? (
+                'succeeded'
+              ) : (
+                <Badge key="outcome" tone={outcome === 'failed' ? 'bad' : 'warn'}>
+                  {errorCode === null ? words(outcome) : `${words(outcome)}: ${words(errorCode)}`}
+                </Badge>
+              ),
+            ],
+            ['Provider', call.provider ?? UNKNOWN],
+            [
+              'Attempts',
+              call.attempts.length === 0
+                ? 'none'
+                : call.attempts
+                    .map(({ provider, status, ms }) => `${provider} ${status ?? 'no answer'} in ${milliseconds(ms)}`)
+                    .join(', '),
+            ],
+            ['First token', milliseconds(call.ttftMs)],
+            ['Duration', milliseconds(call.durationMs)],
+          ]}
+        />
+        <Facts
+          facts={[
+            ['Buyer', <Opened key="buyer" account={account} />],
+            ['Key', call.keyId === null ? 'none (paid by wallet)' : <code key="key">{call.keyId}</code>],
+            ['Seller', sellerAccount === null ? UNKNOWN : <Opened key="seller" account={sellerAccount} />],
+            ['Offer', call.offer === null ? UNKNOWN : <code key="offer">{call.offer}</code>],
+            ['List price', exactMoney(call.listCostMicro)],
+            ['Held', exactMoney(call.heldMicro)],
+            ['Charged', exactMoney(chargeMicro)],
+            [`Fee (${percent(call.feeBps / BPS_OF_PERCENT, 2)})`, exactMoney(call.feeMicro)],
+            ['Seller net', exactMoney(call.sellerNetMicro)],
+            [
+              'Refund',
+              isRefunded ? (
+                <Badge key="refund" tone="info">
+                  refunded
+                </Badge>
+              ) : (
+                'none'
+              ),
+            ],
+          ]}
+        />
+      </div>
       {isRefunding ? <RefundCall call={call} onClose={() => setRefunding(false)} /> : null}
     </Card>
   )

@@ -76,6 +76,10 @@ function Support() {
       ) : (
         <Empty title="Start with what the customer gave you">
           <p>A request id, a transaction hash, or the first six characters of a wallet or an API key.</p>
+          <p>
+            Or look through the <Link to="/operator/ledger">latest transactions</Link> and the{' '}
+            <Link to="/operator/audit">latest changes</Link>.
+          </p>
         </Empty>
       )}
     </Page>

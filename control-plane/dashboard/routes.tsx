@@ -328,7 +328,11 @@ const seller = [
     getParentRoute: rootRoute,
     path: '/seller/health',
     validateSearch: (search: Record<string, unknown>) =>
-      defined({ days: oneOf(search, 'days', ['1', '7', '30']), after: textOf(search, 'after') }),
+      defined({
+        days: oneOf(search, 'days', ['1', '7', '30']),
+        view: oneOf(search, 'view', ['log']),
+        after: textOf(search, 'after'),
+      }),
     component: lazyScreen(() => import('./seller/health/page.tsx'), 'HealthPage'),
   }),
   createRoute({

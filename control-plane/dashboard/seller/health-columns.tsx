@@ -30,7 +30,7 @@ export function healthColumns(now: number): readonly Column<HealthSpell>[] {
         const { tone, text } = stateOf(spell, now)
         return (
           <>
-            <Badge tone={tone}>{text}</Badge>
+            {tone === 'good' || tone === 'plain' ? text : <Badge tone={tone}>{text}</Badge>}
             {spell.pausedUntil !== null && spell.pausedUntil > now ? (
               <span className="sub">
                 until <Time at={spell.pausedUntil} />

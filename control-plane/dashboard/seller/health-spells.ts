@@ -97,3 +97,46 @@ const ended = (known: HealthSpell, { timestamp }: LoggedLine): HealthSpell => ({
   pausedUntil: null,
   endedAt: timestamp,
 })
+
+/** The ended outages of an offer together. Times are milliseconds. */
+export type OfferOutages = {
+  readonly offerId: string
+  readonly model: string
+  readonly outages: number
+  readonly failures: number
+  /** The time for which the offer was down, in all. */
+  readonly downMs: number
+  readonly longestMs: number
+  /** The beginning of the last outage. */
+  readonly lastAt: number
+  /** The causes, the most frequent first. */
+  readonly causes: readonly string[]
+}
+
+/** Sums ended outages by offer, the longest time down first. Outages that go on and other events are left out. */
+export function sumOutages(spells: readonly HealthSpell[]): readonly OfferOutages[] {
+  const ended = spells.flatMap((spell) =>
+    spell.event === 'outage' && spell.endedAt !== null ? [{ ...spell, ms: spell.endedAt - spell.startedAt }] : [],
+  )
+  const byOffer = new Map<string, typeof ended>()
+  for (const outage of ended) byOffer.set(outage.offerId, [...(byOffer.get(outage.offerId) ?? []), outage])
+  return [...byOffer]
+    .map(([offerId, own]) => ({
+      offerId,
+      model: own[0]?.model ?? '',
+      outages: own.length,
+      failures: own.reduce((sum, { failures }) => sum + failures, 0),
+      downMs: own.reduce((sum, { ms }) => sum + ms, 0),
+      longestMs: Math.max(...own.map(({ ms }) => ms)),
+      lastAt: Math.max(...own.map(({ startedAt }) => startedAt)),
+      causes: causesOf(own),
+    }))
+    .sort((left, right) => right.downMs - left.downMs)
+}
+
+/** The causes of outages, the most frequent first. */
+export function causesOf(spells: readonly Pick<HealthSpell, 'cause'>[]): readonly string[] {
+  const times = new Map<string, number>()
+  for (const { cause } of spells) if (cause !== null) times.set(cause, (times.get(cause) ?? 0) + 1)
+  return [...times].sort(([, left], [, right]) => right - left).map(([cause]) => cause)
+}

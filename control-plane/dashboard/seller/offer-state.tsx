@@ -20,7 +20,8 @@ const STOPS = {
 
 /** The state of an offer as a mark. */
 export function OfferState({ state }: { readonly state: State }) {
-  if (state.stoppedBy === null) return <Badge tone="good">on sale</Badge>
+  // The normal state is plain text, so that a stopped offer is seen at once.
+  if (state.stoppedBy === null) return 'on sale'
   const { tone, label } = STOPS[state.stoppedBy]
   return <Badge tone={tone}>{label}</Badge>
 }

@@ -4,7 +4,8 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerSalesFileDocument } from '#control-plane/dashboard/data/documents/seller-sales-file.ts'
-import { compact, day, money, percent, UNKNOWN, volume } from '#control-plane/dashboard/data/format.ts'
+import type { Micro } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, exactMoney, money, percent, UNKNOWN, volume } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
@@ -97,6 +98,9 @@ function Earnings() {
   )
 }
 
+/** An amount to the micro-dollar, so that the amounts beside each other add up in sight. */
+const exact = (micro: Micro | null | undefined) => (micro == null ? UNKNOWN : exactMoney(micro))
+
 type SumsProps = { readonly data: SellerEarningsQuery; readonly rangeName: string }
 
 function Sums({ data: { earnings }, rangeName }: SumsProps) {
@@ -119,17 +123,17 @@ function Sums({ data: { earnings }, rangeName }: SumsProps) {
       )}
       <Stats
         figures={[
-          { label: 'Gross', value: <Money micro={share?.grossMicro} />, hint: `paid by buyers, last ${rangeName}` },
-          { label: 'Fee', value: <Money micro={share?.feeMicro} />, hint: `of the market, last ${rangeName}` },
-          { label: 'Net', value: <Money micro={share?.earnedMicro} />, hint: `earned by you, last ${rangeName}` },
+          { label: 'Gross', value: exact(share?.grossMicro), hint: `paid by buyers, last ${rangeName}` },
+          { label: 'Fee', value: exact(share?.feeMicro), hint: `of the market, last ${rangeName}` },
+          { label: 'Net', value: exact(share?.earnedMicro), hint: `earned by you, last ${rangeName}` },
         ]}
       />
       <Stats
         figures={[
-          { label: 'Earned', value: <Money micro={earnings?.totalEarnedUsdc} />, hint: 'in all, after the fee' },
-          { label: 'To be paid', value: <Money micro={earnings?.pendingUsdc} />, hint: 'now' },
-          { label: 'On its way', value: <Money micro={earnings?.inFlightUsdc} />, hint: 'now' },
-          { label: 'Paid', value: <Money micro={earnings?.paidUsdc} />, hint: 'in all' },
+          { label: 'Earned', value: exact(earnings?.totalEarnedUsdc), hint: 'in all, after the fee' },
+          { label: 'To be paid', value: exact(earnings?.pendingUsdc), hint: 'now' },
+          { label: 'On its way', value: exact(earnings?.inFlightUsdc), hint: 'now' },
+          { label: 'Paid', value: exact(earnings?.paidUsdc), hint: 'in all' },
         ]}
       />
     </>

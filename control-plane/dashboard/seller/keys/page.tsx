@@ -108,11 +108,11 @@ function columnsOf(revoke: (key: Key) => void): readonly Column<Key>[] {
     },
     {
       label: 'State',
-      cell: (key) => <Badge tone={stateOf(key) === 'active' ? 'good' : 'plain'}>{stateOf(key)}</Badge>,
+      cell: (key) => (stateOf(key) === 'active' ? 'active' : <Badge>{stateOf(key)}</Badge>),
       text: stateOf,
     },
     {
-      label: 'Made',
+      label: 'Created',
       isNumber: true,
       cell: ({ createdAt }) => <Time at={createdAt} />,
       text: ({ createdAt }) => createdAt,

@@ -5,7 +5,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
 import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/seller-offer.ts'
-import { count, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { count, percent, short, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
@@ -157,7 +157,7 @@ function Figures({ offer }: { readonly offer: Offer }) {
           label: 'State',
           value: <OfferState state={offer} />,
           hint:
-            offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'no failures in a row',
+            offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'last call succeeded',
         },
         { label: 'Discount', value: percent(offer.discount) },
         {
@@ -181,11 +181,9 @@ function Figures({ offer }: { readonly offer: Offer }) {
               ? 'billed by your provider'
               : `Not sold on ${offer.withoutEndpoints.join(', ')}: your provider refused`,
         },
-        {
-          label: 'Paid at',
-          value:
-            offer.payoutAddress === null ? 'your wallet' : <span className="small mono">{offer.payoutAddress}</span>,
-        },
+        ...(offer.payoutAddress === null
+          ? []
+          : [{ label: 'Paid to', value: <span className="small mono">{short(offer.payoutAddress)}</span> }]),
       ]}
     />
   )

@@ -31,7 +31,7 @@ import { useSelection } from './use-selection.ts'
 
 const STATES = [
   { value: 'all', label: 'All' },
-  { value: 'active', label: 'Active' },
+  { value: 'active', label: 'On sale' },
   { value: 'paused', label: 'Paused' },
   { value: 'inactive', label: 'Inactive' },
 ] as const

@@ -23,7 +23,6 @@ import { Withheld } from './withheld.tsx'
 const BPS_OF_PERCENT = 100
 const REFRESH_MS = 10_000
 const TONES: Readonly<Record<string, Tone>> = {
-  paid: 'good',
   in_flight: 'info',
   scheduled: 'info',
   authorized: 'info',
@@ -80,7 +79,7 @@ function Payouts() {
                 {service === null ? '' : ` of ${percent(service.feeBps / BPS_OF_PERCENT, 2)}`} is taken from each sale.
                 Payouts are free. <Link to="/fees">Fees</Link>
               </p>
-              <Card title="By address" isFlush>
+              <Card title="By address" about="Earned is the sum of the other amounts" isFlush>
                 <Table
                   label="Balances by address"
                   columns={recipientColumns(payouts.thresholdUsdc)}
@@ -94,7 +93,7 @@ function Payouts() {
                   }
                 />
               </Card>
-              <Card title="History" isFlush>
+              <Card title="History" about="Newest first" isFlush>
                 <Table
                   label="Payouts"
                   columns={PAYOUT_COLUMNS}
@@ -216,7 +215,7 @@ const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition
       ) : availableUsdc !== '0' && toMicro(availableUsdc) < toMicro(thresholdUsdc) ? (
         `${money(toMicro(thresholdUsdc) - toMicro(availableUsdc))} more`
       ) : (
-        <span className="muted">nothing</span>
+        <span className="muted">–</span>
       ),
     text: ({ holdReason }) => holdReason,
   },
@@ -228,7 +227,7 @@ const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
     label: 'State',
     cell: ({ status, reason }) => (
       <>
-        <Badge tone={TONES[status] ?? 'plain'}>{words(status)}</Badge>
+        {status === 'paid' ? 'paid' : <Badge tone={TONES[status] ?? 'plain'}>{words(status)}</Badge>}
         {reason === null ? null : <span className="sub">{reason}</span>}
       </>
     ),

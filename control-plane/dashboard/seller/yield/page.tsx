@@ -162,7 +162,7 @@ function OfModel({ data, curl, isOwn }: OfModelProps) {
   return (
     <>
       <Figures reach={data.offerReach} isOwn={isOwn} />
-      <Curve reach={data.offerReach} steps={data.demand?.steps ?? []} curl={curl} />
+      <Curve reach={data.offerReach} curl={curl} />
       <Paid data={data} />
     </>
   )
@@ -210,9 +210,9 @@ const COLUMNS = (chosen: number): readonly Column<Reach>[] => [
   {
     label: 'Discount',
     cell: ({ discountPct }) => (
-      <>
+      <span className="nowrap">
         {percent(discountPct)} {discountPct === chosen ? <Badge tone="info">selected</Badge> : null}
-      </>
+      </span>
     ),
     text: ({ discountPct }) => discountPct,
     unit: 'percent',
@@ -229,38 +229,46 @@ const COLUMNS = (chosen: number): readonly Column<Reach>[] => [
   },
 ]
 
-type Steps = NonNullable<SellerYieldQuery['demand']>['steps']
-type CurveProps = { readonly reach: OfferReach; readonly steps: Steps; readonly curl: string }
+type CurveProps = { readonly reach: OfferReach; readonly curl: string }
 
-function Curve({ reach, steps, curl }: CurveProps) {
+function Curve({ reach, curl }: CurveProps) {
+  const { curve, chosen } = reach
+  const all = chosen.won + chosen.shared + chosen.lost
   const empty = (
     <Empty title="No calls in the last 24 hours">
-      <p>Charged calls appear here by the discount at which they were served.</p>
+      <p>Charged calls appear here by the discount that would win them.</p>
     </Empty>
   )
   return (
     <div className="grid two">
-      <Card title="Calls by discount" about="Last 24 hours, all sellers">
-        {steps.length === 0 ? (
+      <Card
+        title="Calls by discount"
+        about={all === 0 ? undefined : `Each bar has all ${compact(all)} calls of the last 24 hours, of all sellers`}
+      >
+        {all === 0 ? (
           empty
         ) : (
           <TimeChart
             label="Calls by discount"
             kind="bars"
             axis="Discount"
-            zone="below list"
-            times={steps.map(({ discountPct }) => discountPct)}
-            series={[{ name: 'Calls', values: steps.map(({ calls }) => calls) }]}
+            zone="below list price"
+            times={curve.map(({ discountPct }) => discountPct)}
+            series={[
+              { name: 'Won', values: curve.map(({ won }) => won) },
+              { name: 'Same price', values: curve.map(({ shared }) => shared) },
+              { name: 'Lost', values: curve.map(({ lost }) => lost) },
+            ]}
             format={compact}
             formatTime={(discountPct) => percent(discountPct)}
           />
         )}
       </Card>
-      <Card title="Calls each discount would win" isFlush>
+      <Card title="Calls each discount would win" about="The discounts at which the result changes" isFlush>
         <Table
           label="Yield by discount"
-          columns={COLUMNS(reach.chosen.discountPct)}
-          rows={steps.length === 0 ? [] : reach.curve}
+          columns={COLUMNS(chosen.discountPct)}
+          rows={all === 0 ? [] : curve}
           most={12}
           keyOf={({ discountPct }) => String(discountPct)}
           curl={curl}

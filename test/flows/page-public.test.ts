@@ -169,7 +169,7 @@ it('shows an incident that an operator declares, updates and ends, on the page o
   for (const note of ['<b>We look into it.</b>', 'A provider is slow.', 'It is over.'])
     await visitor.page.getByText(note).first().waitFor()
   await page.goto(`${site}/operator/audit?operation=incident.end`)
-  await page.getByRole('cell', { name: 'incident.end' }).first().waitFor()
+  await page.getByRole('cell', { name: 'Ended an incident' }).first().waitFor()
   expect([...complaints, ...visitor.complaints]).toEqual([])
   await Promise.all([context.close(), visitor.context.close()])
 })

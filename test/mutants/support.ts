@@ -80,6 +80,12 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   mutant('free-calls-make-active-buyers', FIGURES_TEST, `${FIGURES}#countCallFigures`, {
     'count(distinct account) filter (where charge > 0)': 'count(distinct account) filter (where charge >= 0)',
   }),
+  mutant('a-failed-call-counts-as-a-free-one', FIGURES_TEST, `${FIGURES}#countCallFigures`, {
+    'where not ${IS_FAILED} and charge = 0': 'where charge = 0',
+  }),
+  mutant('a-charged-failure-counts-twice', FIGURES_TEST, `${FIGURES}#countCallFigures`, {
+    'where ${IS_FAILED} and charge > 0': 'where ${IS_FAILED} and charge < 0',
+  }),
   mutant('a-failed-call-counts-at-no-provider', FIGURES_TEST, `${FIGURES}#countErrors`, {
     "coalesce(${PROVIDER_OF_CALL}, '')": "coalesce(provider, '')",
   }),

@@ -68,8 +68,8 @@ export async function organizationLog(
 }
 
 /** A page of a log, newest first. */
-export const AuditPageSchema = signedPageSchema(AuditEntrySchema)
-export type AuditPage = z.infer<typeof AuditPageSchema>
+const AuditPageSchema = signedPageSchema(AuditEntrySchema)
+type AuditPage = z.infer<typeof AuditPageSchema>
 
 const PageFields = { maxItems: PageSize, nextToken: PageToken.nullish() }
 

@@ -33,7 +33,7 @@ export const SETTING_UNITS = [
 type SettingUnit = (typeof SETTING_UNITS)[number]
 
 /** The subject, the unit and the effect of a setting. */
-export type SettingNote = {
+type SettingNote = {
   readonly subject: SettingSubject
   readonly unit: SettingUnit | null
   readonly meaning: string

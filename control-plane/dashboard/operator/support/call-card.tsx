@@ -34,7 +34,7 @@ export function CallCard({ call }: { readonly call: Call }) {
         </>
       }
     >
-      <div className="grid two">
+      <div className="grid two" style={{ alignItems: 'start' }}>
         <Facts
           facts={[
             ['Request', <code key="rid">{rid}</code>],

@@ -99,7 +99,7 @@ function Earnings() {
 }
 
 /** An amount to the micro-dollar, so that the amounts beside each other add up in sight. */
-const exact = (micro: Micro | null | undefined) => (micro == null ? UNKNOWN : exactMoney(micro))
+const exact = (micro: Micro | null | undefined) => (micro == null ? UNKNOWN : Number(micro) === 0 ? money(0) : exactMoney(micro))
 
 type SumsProps = { readonly data: SellerEarningsQuery; readonly rangeName: string }
 

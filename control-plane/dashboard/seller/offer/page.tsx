@@ -157,7 +157,7 @@ function Figures({ offer }: { readonly offer: Offer }) {
           label: 'State',
           value: <OfferState state={offer} />,
           hint:
-            offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'last call succeeded',
+            offer.consecutiveFailures > 0 ? `${offer.consecutiveFailures} failures in a row` : 'no failures in a row',
         },
         { label: 'Discount', value: percent(offer.discount) },
         {

@@ -11,6 +11,7 @@ import type {
 } from '#control-plane/dashboard/market/docs/doc-page.ts'
 import { REFERENCE, SEARCH_OPTIONS } from '#control-plane/dashboard/market/docs/doc-page.ts'
 import { DescriptionSchema } from './description.ts'
+import { withExample } from './example-answer.ts'
 import type { Tree } from './page-tree.ts'
 import { chaptersOf, htmlOf, nodesOf, readTree, sectionsOf } from './page-tree.ts'
 import { operationGroups, referencePages } from './reference-pages.ts'
@@ -26,10 +27,12 @@ const INDEX = 'README.md'
 const MAX_TEXTS = 100
 const EXCERPT_CHARACTERS = 160
 
+/** Sections of an operation that are code. */
+const CODE_SECTIONS = new Set(['example', 'example-response'])
 /** Sections of an operation that are alike in all operations. */
-const ALIKE = new Set(['example', 'errors'])
+const ALIKE = new Set(['example', 'example-response', 'errors'])
 
-const description = DescriptionSchema.parse(JSON.parse(readFileSync(join(FOLDER, 'openapi.json'), 'utf8')))
+const description = DescriptionSchema.parse(JSON.parse(readFileSync(join(FOLDER, 'openapi.json'), 'utf8'), withExample))
 const texts = readdirSync(FOLDER)
   .filter((name) => /^[a-z-]+\.md$/.test(name))
   .slice(0, MAX_TEXTS)
@@ -119,7 +122,7 @@ function writePages(): void {
     const name = path === '/docs' ? 'index' : path.slice('/docs/'.length)
     const page: DocPage = {
       title: tree.title,
-      body: path === REFERENCE ? beforeGroups(nodesOf(tree)) : nodesOf(tree),
+      body: path === REFERENCE ? beforeGroups(nodesOf(tree)) : besideCode(nodesOf(tree)),
       // The chapters of the first page are the menu.
       chapters: path === '/docs' ? [] : chaptersOf(tree),
       source: path === '/docs' ? '/docs/README.md' : `${path}.md`,
@@ -138,6 +141,26 @@ function writePages(): void {
 function beforeGroups(nodes: readonly DocNode[]): readonly DocNode[] {
   const at = nodes.findIndex((node) => typeof node !== 'string' && node[1]['id'] === groups[0]?.id)
   return at < 0 ? nodes : nodes.slice(0, at)
+}
+
+/** The anchor of a chapter's heading. Undefined for any other part. */
+function idOf(node: DocNode): string | undefined {
+  return typeof node === 'string' || node[0] !== 'h2' ? undefined : node[1]['id']
+}
+
+/** An operation in three parts: the text, the example with its answer, and the fields. A wide page has two columns. */
+function besideCode(nodes: readonly DocNode[]): readonly DocNode[] {
+  const from = nodes.findIndex((node) => idOf(node) === 'example')
+  if (from < 0) return nodes
+  const next = nodes.findIndex(
+    (node, at) => at > from && idOf(node) !== undefined && !CODE_SECTIONS.has(idOf(node) ?? ''),
+  )
+  const to = next < 0 ? nodes.length : next
+  return [
+    ['div', { className: 'call-about' }, ...nodes.slice(0, from)],
+    ['div', { className: 'call-code' }, ...nodes.slice(from, to)],
+    ['div', { className: 'call-fields' }, ...nodes.slice(to)],
+  ]
 }
 
 /** The beginning of a text, which ends with a whole word. */

@@ -2,7 +2,10 @@ import type { DocOperation, DocPlace, OperationGroup } from '#control-plane/dash
 import { REFERENCE } from '#control-plane/dashboard/market/docs/doc-page.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { DescribedOperation, Description, PlacedOperation, Schema } from './description.ts'
+import { answerText } from './example-answer.ts'
+import type { ExampleCall } from './example-call.ts'
 import { codeOf, consoleOf, exampleOf, fenced } from './example-call.ts'
+import type { Marked } from './schema-lines.ts'
 import { memberLines, typeOf } from './schema-lines.ts'
 
 /** A page of the reference, before its Markdown is read. */
@@ -110,12 +113,21 @@ function operationPage(placed: PlacedOperation, description: Description): strin
     whoCalls(operation),
     `## Example\n\n${codeOf(call)}`,
     facts === undefined ? '' : fenced('console', facts),
+    exampleAnswer(operation, call.body, description),
     parameterLines(operation),
     bodyLines(operation, description),
     answerLines(operation, description),
     refusalLines(operation, description),
   ]
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+/** The answer of a call that went well, as JSON. Empty for files, streams and empty answers. */
+function exampleAnswer({ responses }: DescribedOperation, body: ExampleCall['body'], description: Description): string {
+  const good = Object.values(responses).find((answer) => !('$ref' in answer))
+  const schema = good === undefined || '$ref' in good ? undefined : good.content['application/json']?.schema
+  if (schema === undefined) return ''
+  return `## Example response\n\n${fenced('json', answerText(schema, body === 'none' || body === 'form' ? undefined : body.json, description))}`
 }
 
 const CALLERS: Readonly<Record<string, string>> = {
@@ -142,15 +154,15 @@ function parameterLines({ parameters }: DescribedOperation): string {
 
 function bodyLines({ requestBody }: DescribedOperation, description: Description): string {
   if (requestBody === undefined) return ''
-  return `## Request body\n\n${contentLines(requestBody.content, description)}`
+  return `## Request body\n\n${contentLines(requestBody.content, description, 'required')}`
 }
 
 type ContentOf = NonNullable<DescribedOperation['requestBody']>['content']
 
-function contentLines(content: ContentOf, description: Description): string {
+function contentLines(content: ContentOf, description: Description, marked: Marked): string {
   const parts = Object.entries(content).map(([type, { schema }]) => {
     const named = '$ref' in schema || !('properties' in schema) ? `: ${typeOf(schema)}` : ''
-    return `\`${type}\`${named}\n\n${memberLines(resolved(schema, description)).join('\n')}`
+    return `\`${type}\`${named}\n\n${memberLines(resolved(schema, description), marked).join('\n')}`
   })
   return parts.join('\n\n')
 }
@@ -166,16 +178,22 @@ function answerLines({ responses }: DescribedOperation, description: Description
   const good = Object.entries(responses).flatMap(([status, answer]) => {
     if ('$ref' in answer) return []
     const about = answer.description === 'The answer.' ? '' : `${answer.description}\n\n`
-    return [`## Response ${status}\n\n${about}${contentLines(answer.content, description)}`]
+    return [`## Response ${status}\n\n${about}${contentLines(answer.content, description, 'optional')}`]
   })
   return good.join('\n\n')
 }
 
+/** Most codes that an operation lists for one status. */
+const MAX_CODES = 6
+
 function refusalLines({ responses }: DescribedOperation, { components }: Description): string {
   const refusals = Object.entries(responses).flatMap(([status, answer]) => {
     if (!('$ref' in answer)) return []
-    const [first = ''] = (components.responses[answer.$ref.split('/').at(-1) ?? '']?.description ?? '').split('\n\n')
-    return [`- \`${status}\`: ${first}`]
+    const about = components.responses[answer.$ref.split('/').at(-1) ?? '']?.description ?? ''
+    const [first = ''] = about.split('\n\n')
+    const codes = [...about.matchAll(/^- `(\w+)`/gm)].map(([, code = '']) => `[\`${code}\`](/docs/errors#${code})`)
+    // Many codes of one status are those of other operations.
+    return [`- \`${status}\`: ${first}${codes.length > 0 && codes.length <= MAX_CODES ? ` ${codes.join(', ')}` : ''}`]
   })
   if (refusals.length === 0) return ''
   return `## Errors\n\n${refusals.join('\n')}\n\nThe [error catalogue](/docs/errors) has every code and what to do about it.`

@@ -5,19 +5,25 @@ import type { Schema } from './description.ts'
 const MAX_DEPTH = 5
 const REF = '#/components/schemas/'
 
+/** The members that a list marks: a caller has to send some, and an answer may lack some. */
+export type Marked = 'required' | 'optional'
+
 /** The members of a schema as a list in Markdown. Empty when it has none. */
-export function memberLines(schema: Schema, depth = 0): readonly string[] {
+export function memberLines(schema: Schema, marked: Marked = 'optional', depth = 0): readonly string[] {
   if (depth > MAX_DEPTH) return []
   const { properties, items } = schema
   if (!isRecord(properties) || Object.keys(properties).length === 0) {
-    return isRecord(items) && isRecord(items['properties']) ? memberLines(items, depth) : []
+    return isRecord(items) && isRecord(items['properties']) ? memberLines(items, marked, depth) : []
   }
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   return Object.entries(properties).flatMap(([name, part]) => {
     if (!isRecord(part)) return []
-    const about = typeof part['description'] === 'string' ? `: ${part['description'].replaceAll('\n', ' ')}` : ''
-    const kind = `*${typeOf(part)}${required.includes(name) ? '' : ', optional'}*`
-    return [`${'  '.repeat(depth)}- \`${name}\` ${kind}${about}`, ...memberLines(part, depth + 1)]
+    const indent = '  '.repeat(depth)
+    const about = typeof part['description'] === 'string' ? part['description'].replaceAll('\n', ' ') : ''
+    const mark = required.includes(name) === (marked === 'required') ? `, ${marked}` : ''
+    // A backslash before the end of the line breaks the line.
+    const lines = [`${indent}- \`${name}\` *${typeOf(part)}${mark}*`, ...(about === '' ? [] : [`${indent}  ${about}`])]
+    return [lines.join('\\\n'), ...memberLines(part, marked, depth + 1)]
   })
 }
 

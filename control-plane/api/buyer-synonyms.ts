@@ -11,7 +11,7 @@ import { Count, MicroDigits, WholeMicro } from '#control-plane/services/view-fie
 
 const ModelSpending = BuyerMeSchema.shape.modelBreakdown.unwrap().element.extend({
   spent: WholeMicro,
-  directSpent: WholeMicro.describe('The cost of the calls at the reference prices, in whole micro-USD.'),
+  directSpent: WholeMicro.describe('The cost of the calls at the list prices, in whole micro-USD.'),
   inputTokens: Count,
   outputTokens: Count,
   requests: Count,
@@ -38,25 +38,25 @@ const SavingsTotals = z.object({
   requestCount: Count,
   savingsPct: z.number(),
   totalActualUsdc: MicroDigits,
-  totalDirectUsdc: MicroDigits.describe('The same calls at the reference prices, in micro-USD.'),
+  totalDirectUsdc: MicroDigits.describe('The same calls at the list prices, in micro-USD.'),
   totalSavedUsdc: MicroDigits,
 })
 
 export const NamedSavingsSchema = SavingsSchema.extend({
   ...SavingsTotals.shape,
-  averageDiscountPct: z.number().describe('Percent saved against the reference prices, over all calls.'),
+  averageDiscountPct: z.number().describe('Percent saved against the list prices, over all calls.'),
   summary: SavingsTotals.extend({ period: SavingsSchema.shape.period }),
   breakdown: z.array(
     z.object({
       model: z.string(),
-      discount: z.number().describe('Percent saved against the reference price.'),
+      discount: z.number().describe('Percent saved against the list price.'),
       saved: WholeMicro,
     }),
   ),
   buckets: z.array(SavingsSchema.shape.buckets.unwrap().element.extend(SavingsTotals.shape)),
 }).meta({
   id: 'Savings',
-  description: 'The payments of a buyer, the cost of the same calls at reference prices, and the difference.',
+  description: 'The payments of a buyer, the cost of the same calls at list prices, and the difference.',
 })
 
 export function nameSavings(savings: Savings): z.infer<typeof NamedSavingsSchema> {

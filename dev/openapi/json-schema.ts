@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { toSnakeName } from '#shared/field-names.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { memberText } from './members.ts'
 
 /** A piece of the document. */
 export type Json = { readonly [name: string]: unknown }
@@ -75,7 +76,14 @@ function withoutInside(schema: Json): Json {
 }
 
 function rewriteMembers(members: Json, how: How): Json {
-  return Object.fromEntries(Object.entries(members).map(([name, part]) => [nameOf(name, how), rewrite(part, how)]))
+  return Object.fromEntries(
+    Object.entries(members).map(([member, part]) => {
+      const name = nameOf(member, how)
+      const schema = rewrite(part, how)
+      // A reference has the text of its schema.
+      return [name, '$ref' in schema ? schema : { ...memberText(name, how.io), ...schema }]
+    }),
+  )
 }
 
 function nameOf(name: string, { isSnake }: How): string {

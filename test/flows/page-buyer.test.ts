@@ -53,7 +53,7 @@ async function untilBooked(id: string): Promise<void> {
 /** The cost of the last day's calls under a policy. */
 async function simulated(key: string, policy: object): Promise<z.infer<typeof Simulated>> {
   const query = `query($policy: RoutingPolicyInput!) { routingSimulation(policy: $policy) {
-    calls policy { served unserved costMicro } byModel { model policyProvider } } }`
+calls policy { served unserved costMicro } byModel { model policyProvider } } }`
   const answer = await door('/graphql', key, { query, variables: { policy } })
   return z.object({ data: z.object({ routingSimulation: Simulated }) }).parse(answer).data.routingSimulation
 }
@@ -75,7 +75,7 @@ it('a buyer tries rules on the calls of the last day, which changes nothing', as
   await line.waitFor()
   expect(await line.getByRole('cell').last().textContent()).not.toBe(provider)
   await page
-    .getByRole('table', { name: 'Under each rule set' })
+    .getByRole('table', { name: 'By rules' })
     .getByRole('row', { name: /^New rules/ })
     .waitFor()
   await form.getByLabel('Blocked providers').fill('')
@@ -189,6 +189,8 @@ it('a file of a table has every row, with ISO times and the units of its amounts
   await page.goto(`${site}/buyer/credit`)
   await page.getByRole('button', { name: 'Next page' }).click()
   await page.waitForURL(/after=/)
+  // The last page knows the number of all rows.
+  await page.getByText('51–52 of 52').waitFor()
   const [head, ...ledger] = await savedBy(page, 'Ledger')
   expect(head).toContain('When (UTC)')
   expect(head).toContain('(USD)')

@@ -49,13 +49,18 @@ afterAll(() => browser?.close())
 /** Both widths and both themes, each once. */
 const DIALOG_VIEWS = VIEWS.filter(({ width, colorScheme }) => (width === 360) === (colorScheme === 'dark'))
 
+/** The menu that is opened and the box that is checked before the button of a dialog is pressed. */
+type Before = { readonly menu?: RegExp | undefined; readonly check?: string | undefined }
+
 /** Opens a dialog, and checks it in each view. */
-async function lookAt(page: Page, url: string, button: string | RegExp, menu?: RegExp): Promise<string[]> {
+async function lookAt(page: Page, url: string, button: string | RegExp, before: Before = {}): Promise<string[]> {
   await page.setViewportSize({ width: 1_280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   await page.goto(url)
   await waitForScreen(page)
+  const { menu, check } = before
   if (menu !== undefined) await page.getByRole('button', { name: menu }).first().click()
+  if (check !== undefined) await page.getByLabel(check).first().check()
   await page.getByRole('button', { name: button }).first().click()
   await dialog(page).waitFor()
   const found: string[] = []
@@ -66,8 +71,24 @@ async function lookAt(page: Page, url: string, button: string | RegExp, menu?: R
       return body.scrollWidth - body.clientWidth
     })()`)
     if (Number(cut) > 0) found.push(`${url} ${String(button)} ${view.width}: the dialog is ${cut} pixels too wide`)
+    found.push(...(await buttonsOutOfSight(page)).map((name) => `${url} ${view.width}: ${name} is out of sight`))
   }
   return found
+}
+
+/** Buttons at the foot of a dialog that a reader of a window of 720 pixels would have to scroll to. */
+async function buttonsOutOfSight(page: Page): Promise<string[]> {
+  const { width, height } = page.viewportSize() ?? { width: 1_280, height: 900 }
+  await page.setViewportSize({ width, height: 720 })
+  const names = await dialog(page)
+    .locator('.dialog-foot')
+    .last()
+    .getByRole('button')
+    .evaluateAll((buttons) =>
+      buttons.filter((one) => one.getBoundingClientRect().bottom > 720).map((one) => one.textContent),
+    )
+  await page.setViewportSize({ width, height })
+  return names
 }
 
 it.each(['buyer', 'seller', 'operator'] as const)('dialogs are accessible: those of a %s', async (side) => {
@@ -77,7 +98,8 @@ it.each(['buyer', 'seller', 'operator'] as const)('dialogs are accessible: those
   const found: string[] = []
   for (const { path, button, ...shown } of DIALOGS.filter((one) => one.side === side)) {
     const menu = 'menu' in shown ? shown.menu : undefined
-    found.push(...(await lookAt(page, url + pathOf(path, { call, buyerKey: buyer }), button, menu)))
+    const check = 'check' in shown ? shown.check : undefined
+    found.push(...(await lookAt(page, url + pathOf(path, { call, buyerKey: buyer }), button, { menu, check })))
   }
   expect(found).toEqual([])
   expect(complaints).toEqual([])
@@ -99,24 +121,24 @@ it('dialogs are accessible: those of an organisation', async () => {
   await page.waitForURL(/organization=org_/)
   const own = page.url()
   found.push(...(await lookAt(page, own, 'New workspace')))
-  found.push(...(await lookAt(page, own, 'Create invite link', /^Invite people/)))
-  found.push(...(await lookAt(page, own, 'Revoke link', /^More actions for Invite link/)))
+  found.push(...(await lookAt(page, own, 'Create invite link', { menu: /^Invite people/ })))
+  found.push(...(await lookAt(page, own, 'Revoke link', { menu: /^More actions for Invite link/ })))
   const guest = await openPerson(browser, { url })
   const wallet = newWallet()
   await openWallet(guest.context, wallet)
-  found.push(...(await lookAt(page, own, 'By wallet', /^Invite people/)))
+  found.push(...(await lookAt(page, own, 'By wallet', { menu: /^Invite people/ })))
   await dialog(page).getByLabel('Wallet address').fill(wallet.address)
   await dialog(page).getByRole('button', { name: 'Invite', exact: true }).click()
   // A page that is left before the answer would cancel the invitation.
   await dialog(page).waitFor({ state: 'hidden' })
   const member = new RegExp(`^More actions for ${wallet.address.slice(0, 6)}`, 'i')
-  found.push(...(await lookAt(page, own, 'Withdraw invitation', member)))
+  found.push(...(await lookAt(page, own, 'Withdraw invitation', { menu: member })))
   await guest.page.goto(`${url}/sign-in?to=/buyer/organizations`)
   await guest.page.getByRole('button', { name: 'Test wallet' }).click()
   await guest.page.getByRole('button', { name: 'Accept the invitation of Dialogs' }).click()
   await guest.page.getByRole('link', { name: 'Dialogs' }).waitFor()
-  found.push(...(await lookAt(page, own, 'Change role', member)))
-  found.push(...(await lookAt(page, own, 'Remove', member)))
+  found.push(...(await lookAt(page, own, 'Change role', { menu: member })))
+  found.push(...(await lookAt(page, own, 'Remove', { menu: member })))
   found.push(...(await lookAt(guest.page, own, 'Leave the organisation')))
   expect(guest.complaints).toEqual([])
   await guest.context.close()

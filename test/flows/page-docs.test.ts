@@ -79,6 +79,26 @@ it('shows an operation in a chosen language, and runs its call', async () => {
   await context.close()
 })
 
+it('shows the fields of an operation beside its example and the response, which agree', async () => {
+  const { context, page, complaints } = await openPerson(browser, { url: site })
+  await page.setViewportSize({ width: 1_280, height: 900 })
+  await page.goto(`${site}/docs/reference/buyerKeyCreate`)
+  const fields = page.locator('.call-fields')
+  const field = fields.getByRole('listitem').filter({ hasText: 'rate_limit_rpm' }).first()
+  expect(await field.textContent()).toContain('The most calls a minute.')
+  await fields.getByRole('link', { name: 'authentication_required' }).waitFor()
+  const example = page.locator('.call-code')
+  // The example sends this cap, so the response has it.
+  await example.getByText('"rate_limit_rpm": 120').waitFor()
+  const left = await fields.boundingBox()
+  const right = await example.boundingBox()
+  expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0))
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect((await example.boundingBox())?.x).toBe((await fields.boundingBox())?.x)
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 it('lists each operation once, and filters the list', async () => {
   const { context, page, complaints } = await openPerson(browser, { url: site })
   await page.goto(`${site}/docs/reference`)

@@ -48,7 +48,12 @@ describe('the keys of a buyer', () => {
     const more = () => row.getByRole('button', { name: `More actions for ${label}-b` }).click()
     await press('Edit')
     expect(await dialog(page).getByLabel('Models').inputValue()).toBe(MODEL)
-    expect(await dialog(page).getByRole('button', { name: 'Save key' }).isDisabled()).toBe(true)
+    const save = dialog(page).getByRole('button', { name: 'Save key' })
+    expect(await save.isDisabled()).toBe(true)
+    await dialog(page).getByLabel('Name').fill('another')
+    expect(await save.isDisabled()).toBe(false)
+    await dialog(page).getByLabel('Name').fill(label)
+    expect(await save.isDisabled()).toBe(true)
     // A part of a name is enough, and a name that does not exist is refused at its field.
     await dialog(page).getByLabel('Models').fill('haiku')
     await dialog(page).getByRole('option', { name: 'claude-3.5-haiku' }).click()

@@ -208,7 +208,7 @@ describe('an operator who watches the market', () => {
     await page.getByRole('button', { name: 'Import 1 model' }).click()
     await page.getByText('Imported: 1 new, 0 changed, 1 with new prices.').waitFor()
     await page.goto(`${site}/operator/catalogue?model=${id}`)
-    await page.getByRole('table', { name: 'Reference prices' }).getByText('a test of the page').waitFor()
+    await page.getByRole('table', { name: 'List prices' }).getByText('a test of the page').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -283,6 +283,22 @@ it('compares the chosen models while the list shows others', async () => {
   await context.close()
 })
 
+it('names the figure that leads a row of a table on a phone', async () => {
+  const { context, page, complaints } = await open()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${site}/lent`)
+  const lead = 'td[data-phone="lead"]'
+  await page
+    .locator(lead)
+    .first()
+    .getByText(/^\d+%$/)
+    .waitFor()
+  const name = await page.evaluate(`getComputedStyle(document.querySelector('${lead}'), '::before').content`)
+  expect(name).toBe('"Best below list"')
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
 it('leads back from a page of a list to the page before, and out of a call to its list', async () => {
   const { context, page, complaints } = await open(network.sandbox.buyer_key)
   await page.goto(`${site}/models`)

@@ -40,6 +40,8 @@ type Opened = {
   readonly button?: string | RegExp
   /** Matches the button that opens the menu with `button` in it. */
   readonly menu?: RegExp
+  /** The box that is checked before `button` is pressed: a form without a change cannot be saved. */
+  readonly check?: string
   readonly keys?: string
 }
 const OPENED: readonly Opened[] = [
@@ -116,13 +118,14 @@ console.log(`${folder}/index.html`)
 /** Opens a part on its screen and takes its pictures. Reports a screen without the button of the part. */
 async function takeOpened(
   page: Page,
-  { name, path, button, menu, keys: pressed = '' }: Opened,
+  { name, path, button, menu, check, keys: pressed = '' }: Opened,
   side: ScreenSide,
 ): Promise<void> {
   await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
   await page.goto(url + pathOf(path, { call: side === 'nobody' ? '' : call, buyerKey: keys.buyer }))
   await waitForScreen(page)
   if (menu !== undefined) await page.locator('main').getByRole('button', { name: menu }).first().click()
+  if (check !== undefined) await page.locator('main').getByLabel(check).first().check()
   const opener = button === undefined ? undefined : page.locator('main').getByRole('button', { name: button }).first()
   if (opener !== undefined && !(await opener.isVisible())) return console.log(`${name}: nothing opens it here`)
   await (opener === undefined ? page.keyboard.press(pressed) : opener.click())

@@ -23,7 +23,7 @@ const REFUSED = [
   /\bone of (?:ours|yours)\b/i,
   /\ball the same\b/i,
   /\bcall of yours\b/i,
-  /\bunverified provider/i,
+  /\bunverified providers?\b/i,
 ]
 /** The list of replacements itself. */
 const EXEMPT = new Set(['docs/writing.md'])

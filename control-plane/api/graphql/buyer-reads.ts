@@ -33,7 +33,7 @@ const SavingsInBucket = objectOf('SavingsBucket', SavingsSchema.shape.buckets.un
 })
 
 const Savings = objectOf('Savings', SavingsSchema, {
-  description: 'Spending, compared with the reference prices, in whole micro-USD.',
+  description: 'Spending, compared with the list prices, in whole micro-USD.',
   types: { byModel: 'SavingsOfModel', buckets: SavingsInBucket },
   costs: { byModel: LIST_COST, buckets: LIST_COST },
 })

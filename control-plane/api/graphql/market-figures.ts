@@ -38,7 +38,7 @@ export function listUnitPrices(prices: Readonly<Record<string, string>>) {
 }
 
 const ReferencePrice = objectOf('ReferencePrice', ReferenceVersionSchema, {
-  description: 'A version of the reference prices, with its first instant and its author.',
+  description: 'A version of the list prices, with its first instant and its author.',
   fields: (t) => ({
     unitPrices: t.field({
       type: [UnitPrice],
@@ -61,7 +61,7 @@ const History = objectOf('PriceHistory', PriceHistorySchema, {
 })
 
 const DemandStep = objectOf('DemandStep', DemandStepViewSchema, {
-  description: 'Charged calls that were served at a whole percentage below the reference price, rounded down.',
+  description: 'Charged calls that were served at a whole percentage below the list price, rounded down.',
   ints: ['discountPct', 'calls'],
 })
 

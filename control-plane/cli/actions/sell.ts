@@ -111,7 +111,7 @@ function modelTable(found: readonly Discovery[]): OutputBlock {
 export const sell: Action = async (cli, given) => {
   const { options } = given
   const discount = numberOption(options, 'discount', { min: 0, max: 100 })
-  if (discount === undefined) throw usageError('--discount is needed: percent off the reference price.')
+  if (discount === undefined) throw usageError('--discount is needed: percent off the list price.')
   const place = placeOf(options)
   const names = listOption(options, 'models')
   const found = isListed(place.api_format) ? pick(await findModels(cli, place), names) : undefined
@@ -122,7 +122,7 @@ export const sell: Action = async (cli, given) => {
   }
   if (!cli.isJson) {
     const models = picked.length === 1 ? '1 model' : `${picked.length} models`
-    cli.terminal.err(`${models} of ${place.base_url} at ${discount}% off the reference price.\n`)
+    cli.terminal.err(`${models} of ${place.base_url} at ${discount}% off the list price.\n`)
   }
   await confirm(cli, 'List them?', isSet(options, 'yes'))
   const cap = numberOption(options, 'capDaily', { min: 0.000001, max: 1_000_000_000 })

@@ -66,7 +66,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'operator', summary: 'Run the market. Needs an operator key.' },
   { name: 'operator catalog', summary: 'The catalogue of models.' },
   { name: 'operator aliases', summary: 'Names of models.' },
-  { name: 'operator prices', summary: 'Reference prices.' },
+  { name: 'operator prices', summary: 'List prices.' },
   { name: 'operator providers', summary: 'The allow-list of providers.' },
   { name: 'operator resources', summary: 'Providers whose keys can be lent.' },
   { name: 'operator incidents', summary: 'Published incidents.' },

@@ -13,8 +13,8 @@ const STOPS = {
     next: 'Retried automatically. Open the offer to see why it failed.',
   },
   cap_used: { tone: 'info', label: 'cap used', next: 'It sells again at 00:00 UTC, or with a larger cap.' },
-  delisted: { tone: 'bad', label: 'taken off by operators', next: 'Ask the operators of the market.' },
-  inactive: { tone: 'plain', label: 'inactive', next: 'Edit the offer to put it back on sale.' },
+  delisted: { tone: 'bad', label: 'delisted by operators', next: 'Ask the operators of the market.' },
+  inactive: { tone: 'plain', label: 'off the market', next: 'Edit the offer to put it back on sale.' },
   paused: { tone: 'plain', label: 'paused', next: 'Resume it to sell again.' },
 } as const
 

@@ -14,8 +14,8 @@ type PagerProps = {
   readonly total?: number | undefined
 }
 
-type Place = { readonly before: string | undefined; readonly page: number; readonly rowsBefore: number }
-const FIRST: Place = { before: undefined, page: 1, rowsBefore: 0 }
+type Place = { readonly before: string | undefined; readonly rowsBefore: number }
+const FIRST: Place = { before: undefined, rowsBefore: 0 }
 
 /**
  * Pages by cursor. A cursor leads forward only, so the cursors of earlier pages are remembered. A link to a later page
@@ -28,7 +28,7 @@ export function Pager({ next, hasNext, after, onPage, total }: PagerProps) {
   const forward = () => {
     if (!next) return
     if (place !== undefined) {
-      places.current.set(next, { before: after, page: place.page + 1, rowsBefore: place.rowsBefore + shown })
+      places.current.set(next, { before: after, rowsBefore: place.rowsBefore + shown })
     }
     onPage(next)
   }
@@ -45,13 +45,20 @@ export function Pager({ next, hasNext, after, onPage, total }: PagerProps) {
       <Button aria-label="Next page" disabled={hasNext !== true} onClick={forward}>
         Next
       </Button>
-      <span className="nowrap">{rangeOf(place, shown, total)}</span>
+      <span className="nowrap">{rangeOf(place, shown, total, hasNext)}</span>
     </nav>
   )
 }
 
-function rangeOf(place: Place | undefined, shown: number, total: number | undefined): string {
-  const all = total === undefined ? '' : ` of ${count(total)}`
-  if (place === undefined) return `${count(shown)}${all}${total === undefined ? ' rows' : ''}`
-  return `${count(place.rowsBefore + 1)}–${count(place.rowsBefore + shown)}${all}${total === undefined ? ` · page ${place.page}` : ''}`
+/** The place of the rows in the list. The last page knows the number of all rows. */
+function rangeOf(
+  place: Place | undefined,
+  shown: number,
+  total: number | undefined,
+  hasNext: boolean | undefined,
+): string {
+  if (place === undefined) return total === undefined ? `${count(shown)} rows` : `${count(shown)} of ${count(total)}`
+  const last = place.rowsBefore + shown
+  const all = total ?? (hasNext === true ? undefined : last)
+  return `${count(place.rowsBefore + 1)}–${count(last)}${all === undefined ? '' : ` of ${count(all)}`}`
 }

@@ -16,10 +16,10 @@ import type { WholeList } from './whole-list.ts'
 
 /**
  * The place of a cell on a phone, where a row has two lines. The first line has the title, which is usually the first
- * column, and the lead. The second line has the facts with their names. `bare` is a fact without its name. `none` hides
- * the cell.
+ * column, and at its end the lead with its name. `plain` is a lead that explains itself, such as a state. The second
+ * line has the facts with their names. `bare` is a fact without its name. `none` hides the cell.
  */
-type PhonePlace = 'title' | 'lead' | 'fact' | 'bare' | 'none'
+type PhonePlace = 'title' | 'lead' | 'plain' | 'fact' | 'bare' | 'none'
 
 export type Column<Row> = FileColumn<Row> & {
   readonly cell: (row: Row) => ReactNode
@@ -99,6 +99,7 @@ export function Table<Row>(props: TableProps<Row>) {
                       key={column.label}
                       data-label={column.label}
                       data-phone={places[at]}
+                      data-unit={column.unit}
                       data-blank={isBlank(column, row) ? '' : undefined}
                       className={column.isNumber ? 'num' : undefined}
                     >
@@ -148,16 +149,23 @@ function groupsOf<Row>(rows: readonly Row[], groupOf: TableProps<Row>['groupOf']
 }
 
 const MONEY: ReadonlySet<string | undefined> = new Set(['microUsd', 'microUsdc', 'usd'])
+/** Columns whose cells need no name. */
+const PLAIN: ReadonlySet<string> = new Set(['When', 'State', 'Status', 'Outcome'])
 
-/** The place of each column on a phone. The last amount leads unless a column says otherwise. */
+/** The place of each column on a phone. The last amount leads, or else the state, unless a column says otherwise. */
 function placesOf<Row>(columns: readonly Column<Row>[]): readonly (PhonePlace | 'act')[] {
   const isNamed = (place: PhonePlace) => columns.some(({ phone }) => phone === place)
-  const lead = isNamed('lead') ? -1 : columns.findLastIndex(({ unit, phone }) => MONEY.has(unit) && phone === undefined)
-  return columns.map(({ phone, text }, at) => {
+  const lastOf = (isIt: (column: Column<Row>) => boolean) =>
+    columns.findLastIndex((column, at) => at > 0 && column.phone === undefined && isIt(column))
+  const hasLead = isNamed('lead') || isNamed('plain')
+  const amount = hasLead ? -1 : lastOf(({ unit }) => MONEY.has(unit))
+  const state = hasLead || amount > 0 ? -1 : lastOf(({ label }) => label !== 'When' && PLAIN.has(label))
+  return columns.map(({ phone, text, label }, at) => {
     if (phone !== undefined) return phone
     if (at === 0 && !isNamed('title')) return 'title'
-    if (at === lead) return 'lead'
-    return text === undefined ? 'act' : 'fact'
+    if (at === amount) return 'lead'
+    if (at === state) return 'plain'
+    return text === undefined ? 'act' : PLAIN.has(label) ? 'bare' : 'fact'
   })
 }
 
@@ -224,7 +232,7 @@ function TableTools<Row>({ label, columns, rows, curl, whole }: ToolsProps<Row>)
       if (isCut) say(`The file has the first ${count(all.length)} rows.`)
       saveFile(`${label.toLowerCase().replaceAll(/\W+/g, '-')}.csv`, csvOf(columns, all))
     } catch (error) {
-      say(error instanceof MarketError ? error.message : 'The file could not be made. Try again.')
+      say(error instanceof MarketError ? error.message : 'The export failed. Try again.')
     } finally {
       setSaving(false)
     }

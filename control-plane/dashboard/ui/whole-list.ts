@@ -26,7 +26,7 @@ export function fileOf<Result, Variables>(
   return {
     async link() {
       const link = linkOf(await ask(document, variables))
-      if (!link) throw new MarketError('service_unavailable', 'The file could not be made. Try again.')
+      if (!link) throw new MarketError('service_unavailable', 'The export failed. Try again.')
       return link.url
     },
   }

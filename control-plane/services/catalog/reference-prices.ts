@@ -98,7 +98,7 @@ const PutPricesInput = z.strictObject({
  */
 export const putPrices = defineOperation({
   name: 'price.put',
-  summary: 'Create a version of a model’s reference prices',
+  summary: 'Create a version of a model’s list prices',
   about: 'The version applies from now or from a later instant. Equal prices create no version.',
   access: 'operator',
   input: PutPricesInput,

@@ -34,7 +34,7 @@ const NEWEST_CALLS = 20_000
 
 const UsdText = z.string().regex(/^-?\d+(\.\d+)?$/)
 const Billed = UsdText.describe('US dollars as a decimal number.')
-const Listed = UsdText.describe('The same calls at the reference price, in US dollars.')
+const Listed = UsdText.describe('The same calls at the list price, in US dollars.')
 const Difference = UsdText.describe('Billed less list, in US dollars.')
 const Percent = z.number().nullable().describe('The difference in percent of the list cost; null without a list cost.')
 const DayText = z.string().describe('A day in UTC: YYYY-MM-DD.')

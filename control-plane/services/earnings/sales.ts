@@ -50,7 +50,7 @@ export const SaleViewSchema = z
     sellerCostUsdc: MicroDigits.describe('What the seller earned, in micro-USD as decimal digits.'),
     grossMicro: WholeMicro.describe('The payment of the buyer, in micro-USD: the earnings of the seller and the fee.'),
     feeMicro: WholeMicro.describe('The fee of the market, in micro-USD.'),
-    listCostMicro: WholeMicro.describe('The call at the full reference price, in micro-USD.'),
+    listCostMicro: WholeMicro.describe('The call at the full list price, in micro-USD.'),
     providerCostUsd: ProviderCost,
     inputTokens: Count,
     outputTokens: Count,

@@ -25,7 +25,7 @@ export const createOffer = defineOperation({
   name: 'offer.create',
   summary: 'Create an offer',
   about:
-    'An offer sells one model at one provider under one of your keys, at a discount off the reference price. We first ask the provider for one token on each endpoint of the model: `probes` has the results, `probe_cost_usd` their cost at your provider. We seal the key on arrival and never show it again.',
+    'An offer sells one model at one provider under one of your keys, at a discount off the list price. We first ask the provider for one token on each endpoint of the model: `probes` has the results, `probe_cost_usd` their cost at your provider. We seal the key on arrival and never show it again.',
   example: {
     model: 'gpt-5-mini',
     apiKey: 'sk-example-provider-key',

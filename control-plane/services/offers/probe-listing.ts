@@ -45,7 +45,7 @@ export const EndpointProbeSchema = z
         '`answered`; `listed`: the provider’s list names the model; `refused`: the model is not sold on this endpoint; `unclear`: the answer shows neither; `not_asked`: beyond the bounds of a test.',
       ),
     latencyMs: Count.nullable().describe('Null without a successful answer.'),
-    costUsd: ProbeCost.describe('Approximate US dollars at the reference price; null where the price is unknown.'),
+    costUsd: ProbeCost.describe('Approximate US dollars at the list price; null where the price is unknown.'),
     reason: z.string().nullable().describe('The provider’s refusal in words; null without one.'),
   })
   .meta({ id: 'EndpointProbe', description: 'The result of the test call to one endpoint of a model.' })

@@ -46,7 +46,7 @@ const BillLineSchema = z
     item: z.enum(ITEMS.map(([item]) => item)).describe('The class of usage.'),
     quantity: z.number().describe('Units used.'),
     unit: z.enum(['token', 'image', 'megapixel', 'second', 'character', 'search', 'request']),
-    priceUsd: z.string().describe('The reference price of `priceUnits` units, in US dollars.'),
+    priceUsd: z.string().describe('The list price of `priceUnits` units, in US dollars.'),
     priceUnits: Count.describe('1,000,000 for tokens, 1 for other units.'),
     amountMicro: WholeMicro,
   })

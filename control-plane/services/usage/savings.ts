@@ -74,7 +74,7 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
     .readonly(),
 }).meta({
   id: 'Savings',
-  description: 'The payments of a buyer, the cost of the same calls at reference prices, and the difference.',
+  description: 'The payments of a buyer, the cost of the same calls at list prices, and the difference.',
 })
 export type Savings = z.infer<typeof SavingsSchema>
 

@@ -115,7 +115,7 @@ const OrderBook = z
     }),
     offers: z.array(BookOffer),
   })
-  .meta({ id: 'OrderBook', description: 'The offers of one model, best first, with the model’s reference prices.' })
+  .meta({ id: 'OrderBook', description: 'The offers of one model, best first, with the model’s list prices.' })
 const Performance = z
   .object({
     model: z.string(),

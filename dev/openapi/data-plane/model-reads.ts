@@ -183,7 +183,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/videos/models',
     tag: 'Catalog',
     summary: 'List video models',
-    description: 'In OpenRouter’s shape, at reference prices. A fact that the catalogue lacks is null.',
+    description: 'In OpenRouter’s shape, at list prices. A fact that the catalogue lacks is null.',
     answers: json(z.object({ data: z.array(VideoModel) })),
   },
   {

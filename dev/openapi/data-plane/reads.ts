@@ -58,7 +58,7 @@ const PriceList = z
       }),
     ),
   })
-  .meta({ id: 'PriceList', description: 'Each model with its providers and their reference prices in US dollars.' })
+  .meta({ id: 'PriceList', description: 'Each model with its providers and their list prices in US dollars.' })
 const Provider = z
   .object({
     id: z.string(),

@@ -129,7 +129,7 @@ const COLUMNS: readonly Column<Line>[] = [
     cell: ({ amountMicro }) => signed(amountMicro),
     text: ({ amountMicro }) => amountMicro,
     unit: 'microUsd',
-    phone: 'lead',
+    phone: 'plain',
   },
   {
     label: 'Balance after',

@@ -212,6 +212,7 @@ function Running({ jobs, notes, onAsk }: RunningProps) {
     },
     {
       label: 'Time left',
+      phone: 'lead',
       isNumber: true,
       cell: ({ deadlineAt }) => <span className="nowrap">{leftOf(deadlineAt - now)}</span>,
       text: ({ deadlineAt }) => deadlineAt,
@@ -264,12 +265,14 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
   return [
     {
       label: 'Started',
+      phone: 'bare',
       cell: ({ submittedAt }) => <Time at={submittedAt} />,
       text: ({ submittedAt }) => submittedAt,
       unit: 'time',
     },
     {
       label: 'Model',
+      phone: 'title',
       cell: ({ model, provider }) => (
         <>
           <ModelLink model={model} />

@@ -7,6 +7,7 @@ import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { useIsChanged } from '#control-plane/dashboard/ui/use-is-changed.ts'
 import { BLANK_KEY, draftOf, KeyFields, KeyRefusal, termsIn } from './key-fields.tsx'
 import type { ListedKey } from './listed-key.ts'
 
@@ -27,8 +28,8 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
       say(`${draft.label.trim()} is saved. Live within seconds.`)
     },
   })
+  const isChanged = useIsChanged([draft, end])
   const isPlayground = kind === 'playground'
-  const isChanged = end !== dateOf(expiresAt) || JSON.stringify(draft) !== JSON.stringify(first)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     // An expiry that the owner does not change keeps its hour.
@@ -51,7 +52,7 @@ export function EditKey({ listed: { id, kind, label, terms, expiresAt }, onDone 
         <KeyRefusal error={update.error} />
         <div className="dialog-foot">
           <Button onClick={onDone}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={update.isPending || !isChanged}>
+          <Button kind="primary" type="submit" disabled={!isChanged || update.isPending}>
             Save key
           </Button>
         </div>

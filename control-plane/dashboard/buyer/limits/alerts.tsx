@@ -113,6 +113,7 @@ function columnsOf(open: (opened: Opened) => void): readonly Column<Hook>[] {
     },
     {
       label: 'State',
+      phone: 'plain',
       cell: ({ enabled }) => (enabled ? 'on' : <Badge>off</Badge>),
       text: ({ enabled }) => (enabled ? 'on' : 'off'),
     },
@@ -158,7 +159,7 @@ type Delivery = NonNullable<BuyerWebhookQuery['webhookDeliveries']>['edges'][num
 
 const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
-  { label: 'Event', cell: ({ event }) => <code>{event}</code>, text: ({ event }) => event },
+  { label: 'Event', phone: 'title', cell: ({ event }) => <code>{event}</code>, text: ({ event }) => event },
   {
     label: 'Status',
     cell: ({ status, statusCode, error }) => (

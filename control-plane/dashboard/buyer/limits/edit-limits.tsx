@@ -10,6 +10,7 @@ import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { useIsChanged } from '#control-plane/dashboard/ui/use-is-changed.ts'
 
 export type LimitedKey = NonNullable<BuyerLimitsQuery['caps']>['keys'][number]
 
@@ -35,8 +36,7 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
     },
   })
   const next = { capDailyUsd: numberIn(daily), capMonthlyUsd: numberIn(monthly), rateLimitRpm: numberIn(rate) }
-  const isChanged =
-    next.capDailyUsd !== now.daily || next.capMonthlyUsd !== now.monthly || next.rateLimitRpm !== rateLimitRpm
+  const isChanged = useIsChanged(next)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     update.mutate({ id, input: next })
@@ -69,7 +69,7 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
         {update.error === null ? null : <ErrorNotice error={update.error} />}
         <div className="dialog-foot">
           <Button onClick={onDone}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={update.isPending || !isChanged}>
+          <Button kind="primary" type="submit" disabled={!isChanged || update.isPending}>
             Save limits
           </Button>
         </div>

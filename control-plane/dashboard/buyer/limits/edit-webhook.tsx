@@ -10,6 +10,7 @@ import { Check, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
 import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { useIsChanged } from '#control-plane/dashboard/ui/use-is-changed.ts'
 
 export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 
@@ -62,6 +63,7 @@ export function EditWebhook({ hook, emails, onClose, onSecret }: Props) {
     enabled: hook?.enabled ?? true,
     events: new Set(hook?.events ?? FIRST_EVENTS),
   })
+  const isChanged = useIsChanged({ ...draft, events: EVENTS.map(({ name }) => draft.events.has(name)) })
   const { change, save } = useSave({ hook, onClose, onSecret })
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -100,9 +102,9 @@ export function EditWebhook({ hook, emails, onClose, onSecret }: Props) {
           <Button
             kind="primary"
             type="submit"
-            disabled={change.isPending || draft.events.size === 0 || draft.url === ''}
+            disabled={change.isPending || !isChanged || draft.events.size === 0 || draft.url === ''}
           >
-            {hook === undefined ? (emails === undefined ? 'Create webhook' : 'Create alert') : 'Save'}
+            {hook === undefined ? (emails === undefined ? 'Create webhook' : 'Create alert') : 'Save changes'}
           </Button>
         </div>
       </form>
@@ -218,7 +220,7 @@ function Events({ chosen, onChoose }: EventsProps) {
   return (
     <fieldset className="form" style={{ border: 0, margin: 0, padding: 0 }}>
       <legend>Events</legend>
-      <div className="form-row" style={{ rowGap: 'var(--s2)' }}>
+      <div className="checks two">
         {EVENTS.map(({ name, label }) => (
           <Check
             key={name}

@@ -32,7 +32,7 @@ export function ChangeRole({ organization, member, own, onClose }: Props & { rea
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title="Change a role">
       <form className="form" onSubmit={submit}>
-        <p>Keys that the member made and that the new role could not make are revoked.</p>
+        <p>Keys that the member created and that the new role could not create are revoked.</p>
         <Select
           label="Role"
           choices={rolesFor(own)}

@@ -106,14 +106,14 @@ const COLUMNS: readonly Column<Row>[] = [
     ),
     text: ({ name }) => name,
   },
-  { label: 'Your role', cell: ({ role }) => role, text: ({ role }) => role },
+  { label: 'Your role', phone: 'lead', cell: ({ role }) => role, text: ({ role }) => role },
   {
     label: 'Since',
     cell: ({ createdAt }) => <Time at={createdAt} />,
     text: ({ createdAt }) => createdAt,
     unit: 'time',
   },
-  { label: 'Id', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'Id', phone: 'bare', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
 ]
 
 type Invitation = NonNullable<BuyerOrganizationsQuery['ownInvitations']>[number]
@@ -136,7 +136,7 @@ function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; r
       cell: ({ organizationName }) => organizationName,
       text: ({ organizationName }) => organizationName,
     },
-    { label: 'Role', cell: ({ role }) => role, text: ({ role }) => role },
+    { label: 'Role', phone: 'lead', cell: ({ role }) => role, text: ({ role }) => role },
     {
       label: 'Expires',
       cell: ({ expiresAt }) => <Ago at={expiresAt} />,

@@ -124,7 +124,7 @@ function columnsOf({ user, own, isLastOwner, ask }: ColumnsProps): readonly Colu
       ),
       text: (person) => (person.kind === 'link' ? nameOf(person) : (person.of.wallet ?? person.of.id)),
     },
-    { label: 'Role', cell: ({ of }) => of.role, text: ({ of }) => of.role },
+    { label: 'Role', phone: 'plain', cell: ({ of }) => of.role, text: ({ of }) => of.role },
     {
       label: 'State',
       cell: (person) => <StateOf person={person} />,

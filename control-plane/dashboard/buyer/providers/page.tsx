@@ -84,8 +84,17 @@ function columnsOf(remove: (own: Own) => void): readonly Column<Own>[] {
       ),
       text: ({ provider }) => provider,
     },
-    { label: 'For', cell: ({ model }) => model ?? 'every model', text: ({ model }) => model ?? 'every model' },
-    { label: 'Protocol', cell: ({ apiFormat }) => PROTOCOL_NAMES[apiFormat] ?? apiFormat, text: ({ apiFormat }) => apiFormat },
+    {
+      label: 'For',
+      phone: 'plain',
+      cell: ({ model }) => model ?? 'every model',
+      text: ({ model }) => model ?? 'every model',
+    },
+    {
+      label: 'Protocol',
+      cell: ({ apiFormat }) => PROTOCOL_NAMES[apiFormat] ?? apiFormat,
+      text: ({ apiFormat }) => apiFormat,
+    },
     { label: 'Priority', isNumber: true, cell: ({ priority }) => priority, text: ({ priority }) => priority },
     {
       label: 'Since',

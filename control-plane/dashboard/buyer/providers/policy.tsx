@@ -80,7 +80,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
         </div>
         <Check label="Allow providers that are not trusted" isOn={allows} onChange={(isOn) => edit({ allows: isOn })} />
         <div className="actions">
-          <Button kind="primary" type="submit">
+          <Button kind="primary" type="submit" disabled={!isChanged}>
             Review changes
           </Button>
         </div>
@@ -100,7 +100,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
               after: listText(next.providersBlocked),
             },
             {
-              name: 'Not trusted providers',
+              name: 'Providers that are not trusted',
               now: trustText(preferences.allowUntrusted),
               after: trustText(next.allowUntrusted),
             },

@@ -41,7 +41,7 @@ export function Simulated({ simulation, policy, curl }: Props) {
       )}
       <Figures simulation={simulation} />
       <Table
-        label="Under each rule set"
+        label="By rules"
         columns={SIDES}
         rows={sidesOf(simulation)}
         keyOf={({ name }) => name}
@@ -80,8 +80,8 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
           value: comparedCalls === 0 ? <Unknown /> : <span title={`${change} micro-USD`}>{signed(change)}</span>,
           hint:
             comparedCalls === 0
-              ? 'no call is served under both rules'
-              : `${before === 0 ? '' : `${change > 0 ? '+' : ''}${percent((change / before) * 100)}, `}over ${count(comparedCalls)} calls that both rules serve`,
+              ? 'no call is served under both sets of rules'
+              : `${before === 0 ? '' : `${change > 0 ? '+' : ''}${percent((change / before) * 100)}, `}over ${count(comparedCalls)} calls that both serve`,
         },
         {
           label: 'First token, median',

@@ -320,11 +320,12 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
     cell: ({ id, name, lab }) => <ModelName id={id} name={name} lab={lab} />,
     text: ({ id }) => id,
   },
-  PRICE,
+  { ...PRICE, phone: 'fact' },
   DISCOUNT,
   CALLS_24H,
   {
     label: 'Paid 24 h',
+    phone: 'lead',
     isNumber: true,
     cell: ({ volume24hMicro }) => <Money micro={volume24hMicro} />,
     text: ({ volume24hMicro }) => volume24hMicro,

@@ -126,6 +126,7 @@ const COLUMNS: readonly Column<Line>[] = [
   { label: 'Rank', cell: ({ rank }) => `#${rank}`, text: ({ rank }) => rank },
   {
     label: 'Discount',
+    phone: 'lead',
     isNumber: true,
     cell: ({ discountPct }) => percent(discountPct),
     text: ({ discountPct }) => discountPct,

@@ -116,10 +116,17 @@ const TRAIT_COLUMNS: readonly Column<Trait>[] = [
   },
   {
     label: 'Source',
+    phone: 'bare',
     cell: ({ provenance }) => (provenance === 'probed' ? 'tested' : 'stated by the seller'),
     text: ({ provenance }) => provenance,
   },
-  { label: 'Accounts', isNumber: true, cell: ({ liveOffers }) => liveOffers, text: ({ liveOffers }) => liveOffers },
+  {
+    label: 'Accounts',
+    phone: 'lead',
+    isNumber: true,
+    cell: ({ liveOffers }) => liveOffers,
+    text: ({ liveOffers }) => liveOffers,
+  },
 ]
 
 function Traits({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
@@ -160,7 +167,7 @@ const RULES: Readonly<Record<string, string>> = {
 type Refusal = ShownResource['refusedDemand'][number]
 const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
   { label: 'Rule', cell: ({ rule }) => RULES[rule] ?? words(rule), text: ({ rule }) => rule },
-  { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+  { label: 'Calls', phone: 'lead', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
     label: 'Price',
     isNumber: true,
@@ -216,6 +223,7 @@ const GOOD_COLUMNS: readonly Column<Good>[] = [
   },
   {
     label: 'List price',
+    phone: 'lead',
     isNumber: true,
     cell: ({ prices }) =>
       prices.map(({ unit, usd }) => (
@@ -267,9 +275,10 @@ const ROUTE_COLUMNS: readonly Column<Route>[] = [
     ),
     text: ({ methods, path }) => `${methods.join(' ')} ${path}`,
   },
-  { label: 'What it does', cell: ({ title }) => title, text: ({ title }) => title },
+  { label: 'What it does', phone: 'bare', cell: ({ title }) => title, text: ({ title }) => title },
   {
     label: 'Kind',
+    phone: 'bare',
     cell: ({ kind }) => ROUTE_WORDS[kind] ?? words(kind),
     text: ({ kind }) => kind,
   },
@@ -286,7 +295,7 @@ const FENCE_COLUMNS: readonly Column<Fence>[] = [
     ),
     text: ({ path }) => path,
   },
-  { label: 'Reason', cell: ({ reason }) => reason, text: ({ reason }) => reason },
+  { label: 'Reason', phone: 'bare', cell: ({ reason }) => reason, text: ({ reason }) => reason },
 ]
 
 function Routes({ resource: { routes, fences }, curl }: { readonly resource: ShownResource; readonly curl: string }) {

@@ -98,6 +98,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     label: 'Best discount',
+    phone: 'lead',
     isNumber: true,
     cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
     text: ({ bestDiscountPct }) => bestDiscountPct,

@@ -79,7 +79,7 @@ function stepsOf(offers: readonly Offer[]) {
 function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
   return [
     { label: 'Rank', cell: ({ rank }) => `#${rank}`, text: ({ rank }) => rank },
-    { label: 'Seller', cell: ({ seller }) => <code>{seller}</code>, text: ({ seller }) => seller },
+    { label: 'Seller', phone: 'bare', cell: ({ seller }) => <code>{seller}</code>, text: ({ seller }) => seller },
     {
       label: 'Provider',
       cell: ({ provider, trusted }) => (
@@ -98,6 +98,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
     },
     {
       label: mediaUnit === null ? 'In · out per 1M' : 'Price',
+      phone: 'lead',
       isNumber: true,
       cell: ({ effective }) => priceText(effective, mediaUnit),
       text: ({ effective }) => effective.inputPer1m ?? effective.mediaUnitPrice,

@@ -173,6 +173,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
     },
     {
       label: 'Trust',
+      phone: 'bare',
       cell: ({ trusted }) => (
         <>
           {trusted ? 'trusted' : <Badge tone="warn">not trusted</Badge>}
@@ -183,6 +184,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
     },
     {
       label: mediaUnit === null ? 'In · out per 1M' : 'Price',
+      phone: 'lead',
       isNumber: true,
       cell: ({ best }) => priceText(best, mediaUnit),
       text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,

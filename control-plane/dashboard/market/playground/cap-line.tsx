@@ -73,7 +73,8 @@ type ChangeProps = { readonly dialog: DialogState; readonly keyId: string; reado
 
 function ChangeCap({ dialog, keyId, capUsdc }: ChangeProps) {
   const say = useToast()
-  const [text, setText] = useState(() => String(Number(capUsdc) / MICRO))
+  const cap = Number(capUsdc) / MICRO
+  const [text, setText] = useState(() => String(cap))
   const change = useChange(PageUpdateBuyerKeyDocument, {
     onDone: () => {
       dialog.close()
@@ -100,8 +101,8 @@ function ChangeCap({ dialog, keyId, capUsdc }: ChangeProps) {
         {change.error === null ? null : <ErrorNotice error={change.error} />}
         <div className="dialog-foot">
           <Button onClick={dialog.close}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={change.isPending}>
-            Save
+          <Button kind="primary" type="submit" disabled={Number(text) === cap || change.isPending}>
+            Save changes
           </Button>
         </div>
       </form>

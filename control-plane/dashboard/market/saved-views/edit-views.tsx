@@ -162,7 +162,7 @@ function NameDialog({ title, query, name: before, action, isBusy, error, onName,
         {error === null ? null : <ErrorNotice error={error} />}
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isBusy || name.trim() === ''}>
+          <Button kind="primary" type="submit" disabled={isBusy || name.trim() === '' || name.trim() === before}>
             {action}
           </Button>
         </div>

@@ -319,7 +319,7 @@ function Uptime({
       cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} ends={ends} />,
       phone: 'bare',
     },
-    shareColumn(measure, () => (isModel ? 'calls' : 'attempts')),
+    { ...shareColumn(measure, () => (isModel ? 'calls' : 'attempts')), phone: 'lead' },
   ]
   return (
     <Card title={title} about={about} isFlush>

@@ -166,7 +166,7 @@ function Verdict({ seen: { models, changes, impacts, rejected } }: { readonly se
         {`${count(added)} new, ${count(changes.length - added)} changed, ${count(models - changes.length)} unchanged, ${many(rejected.length, 'row')} refused.`}
       </strong>
       <span className="small">
-        {offers === 0 ? 'No offer is affected.' : `The changes affect ${many(offers, 'active offer')}.`} Models outside
+        {offers === 0 ? 'No offer is affected.' : `The changes affect ${many(offers, 'offer')} on sale.`} Models outside
         the list stay as they are.
       </span>
     </Notice>

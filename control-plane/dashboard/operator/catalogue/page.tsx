@@ -42,7 +42,7 @@ function Catalogue() {
   return (
     <Page
       title="Catalogue"
-      about="Providers, model names and reference prices, with their source and changes."
+      about="Providers, model names and list prices, with their source and changes."
       actions={
         <>
           {model === undefined && isImport === undefined ? null : (
@@ -112,7 +112,13 @@ const MODEL_COLUMNS: readonly Column<Model>[] = [
     text: ({ id }) => id,
   },
   { label: 'Lab', cell: ({ lab }) => lab, text: ({ lab }) => lab },
-  { label: 'Offers', isNumber: true, cell: ({ offerCount }) => offerCount, text: ({ offerCount }) => offerCount },
+  {
+    label: 'Offers',
+    phone: 'lead',
+    isNumber: true,
+    cell: ({ offerCount }) => offerCount,
+    text: ({ offerCount }) => offerCount,
+  },
 ]
 
 /** The models that a search finds, the most paid for first. */
@@ -151,9 +157,9 @@ function OfModel({ data, curl, model, after, onPage, whole }: OfModelProps) {
   const prices = data.referencePrices ?? []
   return (
     <>
-      <Card title={`Reference prices of ${model}`} isFlush actions={<Button onClick={pricing.open}>New prices</Button>}>
+      <Card title={`List prices of ${model}`} isFlush actions={<Button onClick={pricing.open}>New prices</Button>}>
         <Table
-          label="Reference prices"
+          label="List prices"
           columns={PRICE_COLUMNS}
           rows={prices}
           keyOf={({ version }) => version}
@@ -219,6 +225,7 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
   },
   {
     label: 'Price',
+    phone: 'bare',
     cell: ({ unitPrices, overrides, minimums }) => (
       <>
         <div>{linesOf(unitPrices)}</div>
@@ -292,7 +299,12 @@ type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][num
 
 const CHANGE_COLUMNS: readonly Column<Change>[] = [
   { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
-  { label: 'Field', cell: ({ field }) => <span title={field}>{fieldText(field)}</span>, text: ({ field }) => field },
+  {
+    label: 'Field',
+    phone: 'title',
+    cell: ({ field }) => <span title={field}>{fieldText(field)}</span>,
+    text: ({ field }) => field,
+  },
   { label: 'Before', cell: ({ field, before }) => <Cut field={field} text={before} />, text: ({ before }) => before },
   { label: 'After', cell: ({ field, after }) => <Cut field={field} text={after} />, text: ({ after }) => after },
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
@@ -321,6 +333,7 @@ const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
   },
   {
     label: 'Trust',
+    phone: 'plain',
     cell: ({ trusted }) => (trusted ? 'trusted' : <Badge tone="warn">not trusted</Badge>),
     text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),
   },

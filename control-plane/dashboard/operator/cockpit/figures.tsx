@@ -253,7 +253,13 @@ function Errors({
           text: ({ name }) => name ?? 'none tried',
         }
       : { label: 'Error', cell: ({ name }) => words(name ?? ''), text: ({ name }) => name },
-    { label: 'Failed calls', isNumber: true, cell: ({ calls }) => count(calls), text: ({ calls }) => calls },
+    {
+      label: 'Failed calls',
+      phone: 'lead',
+      isNumber: true,
+      cell: ({ calls }) => count(calls),
+      text: ({ calls }) => calls,
+    },
     {
       label: 'Share',
       isNumber: true,

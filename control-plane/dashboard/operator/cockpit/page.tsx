@@ -196,6 +196,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
   { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
     label: 'Uptime 24 h',
+    phone: 'lead',
     isNumber: true,
     cell: ({ uptimePct }) => percent(uptimePct, 2),
     text: ({ uptimePct }) => uptimePct,
@@ -315,7 +316,7 @@ const QUEUES: ReadonlyMap<string, string> = new Map([
 
 const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { label: 'Queue', cell: ({ queue }) => QUEUES.get(queue) ?? queue, text: ({ queue }) => queue },
-  { label: 'Waiting', isNumber: true, cell: ({ waiting }) => waiting, text: ({ waiting }) => waiting },
+  { label: 'Waiting', phone: 'lead', isNumber: true, cell: ({ waiting }) => waiting, text: ({ waiting }) => waiting },
   { label: 'Active', isNumber: true, cell: ({ active }) => active, text: ({ active }) => active },
   { label: 'Delayed', isNumber: true, cell: ({ delayed }) => delayed, text: ({ delayed }) => delayed },
   {

@@ -143,6 +143,7 @@ const COLUMNS: readonly Column<Setting>[] = [
   },
   {
     label: 'Value',
+    phone: 'bare',
     cell: (setting) => <Value setting={setting} />,
     text: ({ value, isSecret, state }) => (isSecret ? (state === 'set' ? 'hidden' : 'not set') : value),
   },

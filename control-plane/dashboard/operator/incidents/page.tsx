@@ -151,6 +151,7 @@ type Delisted = NonNullable<OperatorIncidentsQuery['anyOffers']>['edges'][number
 const DELISTED_COLUMNS: readonly Column<Delisted>[] = [
   {
     label: 'Model',
+    phone: 'title',
     cell: ({ model, id }) => (
       <Link to="/operator/offers" search={{ model, delisted: 'yes' }} title={id}>
         {model}
@@ -163,5 +164,10 @@ const DELISTED_COLUMNS: readonly Column<Delisted>[] = [
     ],
   },
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
-  { label: 'Reason', cell: ({ delistedReason }) => delistedReason ?? '', text: ({ delistedReason }) => delistedReason },
+  {
+    label: 'Reason',
+    phone: 'bare',
+    cell: ({ delistedReason }) => delistedReason ?? '',
+    text: ({ delistedReason }) => delistedReason,
+  },
 ]

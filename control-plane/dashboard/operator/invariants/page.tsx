@@ -124,11 +124,17 @@ const VERDICTS = {
 } as const
 
 const COLUMNS: readonly Column<Line>[] = [
-  { label: 'No.', phone: 'lead', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'No.', phone: 'bare', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
   { label: 'Invariant', phone: 'title', cell: ({ name }) => <strong>{name}</strong>, text: ({ name }) => name },
-  { label: 'Rule', cell: ({ holds }) => <span className="rule">{holds}</span>, text: ({ holds }) => holds },
+  {
+    label: 'Rule',
+    phone: 'bare',
+    cell: ({ holds }) => <span className="rule">{holds}</span>,
+    text: ({ holds }) => holds,
+  },
   {
     label: 'Result',
+    phone: 'plain',
     cell: ({ verdict }) =>
       verdict === 'breach' ? (
         <Badge tone="bad">{VERDICTS[verdict]}</Badge>
@@ -160,7 +166,7 @@ type Difference = MoneyState['differences'][number]
 
 const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   { label: 'What differs', cell: ({ kind }) => words(kind), text: ({ kind }) => kind },
-  { label: 'Where', cell: ({ subject }) => <code>{subject}</code>, text: ({ subject }) => subject },
+  { label: 'Where', phone: 'bare', cell: ({ subject }) => <code>{subject}</code>, text: ({ subject }) => subject },
   {
     label: 'First seen',
     isNumber: true,
@@ -170,6 +176,7 @@ const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   },
   {
     label: 'Times seen',
+    phone: 'lead',
     isNumber: true,
     cell: ({ timesSeen }) => count(timesSeen),
     text: ({ timesSeen }) => timesSeen,
@@ -206,6 +213,7 @@ const RUN_COLUMNS: readonly Column<Run>[] = [
   },
   {
     label: 'Result',
+    phone: 'plain',
     cell: ({ breaches, failure }) =>
       failure === null && breaches.length === 0 ? (
         'holds'

@@ -233,7 +233,7 @@ function Waiting({ data, curl }: { readonly data: OperatorMoneyQuery; readonly c
   type Line = (typeof poisoned)[number]
   const columns: readonly Column<Line>[] = [
     { label: 'Call', cell: ({ rid }) => <code>{rid ?? 'unknown'}</code>, text: ({ rid }) => rid },
-    { label: 'Why', cell: ({ kind, about }) => `${words(kind)}: ${about}`, text: ({ kind }) => kind },
+    { label: 'Why', phone: 'bare', cell: ({ kind, about }) => `${words(kind)}: ${about}`, text: ({ kind }) => kind },
   ]
   return (
     <Card title="Events waiting for a decision" isFlush>

@@ -31,7 +31,14 @@ export function PayoutHolds({ data: { moneyState }, curl }: Props) {
       text: ({ reason }) => reason,
     },
     { label: 'Since', cell: ({ setAt }) => <Time at={setAt} />, text: ({ setAt }) => setAt, unit: 'time' },
-    { label: 'Age', isNumber: true, cell: ({ setAt }) => <Ago at={setAt} />, text: ({ setAt }) => setAt, unit: 'time' },
+    {
+      label: 'Age',
+      phone: 'lead',
+      isNumber: true,
+      cell: ({ setAt }) => <Ago at={setAt} />,
+      text: ({ setAt }) => setAt,
+      unit: 'time',
+    },
     {
       label: 'Change',
       cell: (hold) => (

@@ -110,6 +110,11 @@ const NO_OFFER = (
 
 const isDelisted = ({ delistedReason }: Row) => delistedReason !== null
 
+/** The words of the page for the states of an offer. */
+const STATES = { active: 'on sale', paused: 'paused', inactive: 'off the market' } as const
+
+const stateOf = (offer: Row) => (isDelisted(offer) ? 'delisted' : STATES[offer.status])
+
 function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
   return [
     {
@@ -148,14 +153,14 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
       cell: (offer) => (
         <>
           {isDelisted(offer) || offer.status !== 'active' ? (
-            <Badge tone={isDelisted(offer) ? 'bad' : 'plain'}>{isDelisted(offer) ? 'delisted' : offer.status}</Badge>
+            <Badge tone={isDelisted(offer) ? 'bad' : 'plain'}>{stateOf(offer)}</Badge>
           ) : (
-            'on sale'
+            stateOf(offer)
           )}
           {offer.delistedReason === null ? null : <span className="sub">{offer.delistedReason}</span>}
         </>
       ),
-      text: (offer) => (isDelisted(offer) ? 'delisted' : offer.status),
+      text: stateOf,
     },
     {
       label: 'Calls 24 h',

@@ -206,7 +206,7 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
       text: ({ startedAt }) => startedAt,
       unit: 'time',
     },
-    { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+    { label: 'Model', phone: 'title', cell: ({ model }) => model, text: ({ model }) => model },
     { label: 'Provider', cell: ({ provider }) => provider ?? UNKNOWN, text: ({ provider }) => provider },
     {
       label: 'Outcome',
@@ -229,7 +229,12 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
       text: ({ chargeMicro }) => chargeMicro,
       unit: 'microUsd',
     },
-    { label: 'Request id', cell: ({ rid }) => <code className="muted">{rid}</code>, text: ({ rid }) => rid },
+    {
+      label: 'Request id',
+      phone: 'bare',
+      cell: ({ rid }) => <code className="muted">{rid}</code>,
+      text: ({ rid }) => rid,
+    },
   ]
   return (
     <Card title="Latest calls" about="The newest 25. Open one to refund it" isFlush>

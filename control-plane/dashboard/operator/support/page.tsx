@@ -101,9 +101,10 @@ function openedBy({ kind, id, account }: Subject) {
 }
 
 const COLUMNS: readonly Column<Subject>[] = [
-  { label: 'Type', cell: ({ kind }) => words(kind), text: ({ kind }) => kind },
+  { label: 'Type', phone: 'plain', cell: ({ kind }) => words(kind), text: ({ kind }) => kind },
   {
     label: 'Id',
+    phone: 'title',
     cell: (subject) =>
       subject.account === null ? (
         <code>{subject.id}</code>
@@ -114,7 +115,7 @@ const COLUMNS: readonly Column<Subject>[] = [
       ),
     text: ({ id }) => id,
   },
-  { label: 'About', cell: ({ about }) => about, text: ({ about }) => about },
+  { label: 'About', phone: 'bare', cell: ({ about }) => about, text: ({ about }) => about },
 ]
 
 function Found({ found, curl }: { readonly found: readonly Subject[]; readonly curl: string }) {

@@ -99,7 +99,8 @@ function Earnings() {
 }
 
 /** An amount to the micro-dollar, so that the amounts beside each other add up in sight. */
-const exact = (micro: Micro | null | undefined) => (micro == null ? UNKNOWN : Number(micro) === 0 ? money(0) : exactMoney(micro))
+const exact = (micro: Micro | null | undefined) =>
+  micro == null ? UNKNOWN : Number(micro) === 0 ? money(0) : exactMoney(micro)
 
 type SumsProps = { readonly data: SellerEarningsQuery; readonly rangeName: string }
 
@@ -243,6 +244,7 @@ const SALE_COLUMNS: readonly Column<Sale>[] = [
   { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
   {
     label: 'Model',
+    phone: 'title',
     cell: ({ model, offerId }) =>
       offerId === null ? (
         model

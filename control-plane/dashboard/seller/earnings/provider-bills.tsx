@@ -32,9 +32,10 @@ const CAUSES: Readonly<Record<string, string>> = {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { label: 'Day (UTC)', cell: ({ day }) => day, text: ({ day }) => day },
+  { label: 'Day (UTC)', phone: 'bare', cell: ({ day }) => day, text: ({ day }) => day },
   {
     label: 'Model',
+    phone: 'title',
     cell: ({ model, billedClass }) => (billedClass === 'all' ? model : `${model} · ${partWords(billedClass)}`),
     text: ({ model, billedClass }) => `${model} ${billedClass}`,
   },

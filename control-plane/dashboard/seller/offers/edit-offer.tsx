@@ -88,6 +88,7 @@ export function EditOffer({ offer, onRemoved, onDone }: Props) {
           >
             {isActive ? 'Pause' : offer.status === 'paused' ? 'Resume' : 'Put back on sale'}
           </Button>
+          <Button onClick={onDone}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={!isChanged || update.isPending}>
             Save changes
           </Button>

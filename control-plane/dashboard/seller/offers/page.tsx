@@ -33,7 +33,7 @@ const STATES = [
   { value: 'all', label: 'All' },
   { value: 'active', label: 'On sale' },
   { value: 'paused', label: 'Paused' },
-  { value: 'inactive', label: 'Inactive' },
+  { value: 'inactive', label: 'Off the market' },
 ] as const
 
 const WINDOWS = [

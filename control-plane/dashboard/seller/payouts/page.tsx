@@ -184,6 +184,7 @@ const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition
   },
   {
     label: 'To be paid',
+    phone: 'lead',
     isNumber: true,
     cell: ({ availableUsdc }) => <Money micro={availableUsdc} />,
     text: ({ availableUsdc }) => availableUsdc,

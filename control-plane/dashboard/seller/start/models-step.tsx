@@ -110,6 +110,7 @@ function columnsOf(
     },
     {
       label: 'Best offer now',
+      phone: 'lead',
       isNumber: true,
       cell: ({ model }) => percent(marketOf(model)?.bestDiscountPct),
       text: ({ model }) => marketOf(model)?.bestDiscountPct,

@@ -102,6 +102,7 @@ const MODEL_COLUMNS: readonly Column<OnSale>[] = [
   { label: 'Calls you won', isNumber: true, cell: ({ won }) => compact(won), text: ({ won }) => won },
   {
     label: 'Earned',
+    phone: 'lead',
     isNumber: true,
     cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
     text: ({ earnedMicro }) => earnedMicro,

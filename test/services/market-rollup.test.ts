@@ -348,16 +348,10 @@ describe('the figures of the market', () => {
     const at = NOON - 2 * HOUR
     await insertOffer('ofr_down', 'down')
     await post(
-      Array.from({ length: 10 }, (_, index) =>
-        call({ at: at + index, model: 'sick', provider: 'down', changes: { offer: 'ofr_down' } }).replaceAll(
-          'ofr_p',
-          'ofr_',
-        ),
-      ),
-    )
-    await post(
-      Array.from({ length: 10 }, (_, index) =>
-        call({ at: at + index, model: 'well', provider: 'down' }).replaceAll('ofr_down', 'ofr_well'),
+      Array.from({ length: 20 }, (_, index) =>
+        index < 10
+          ? call({ at: at + index, model: 'sick', provider: 'down' })
+          : call({ at: at + index, model: 'well', provider: 'down' }).replaceAll('ofr_down', 'ofr_well'),
       ),
     )
     const health = async (action: string, from: number, until: number | null) =>
@@ -381,7 +375,6 @@ describe('the figures of the market', () => {
     expect(provider?.uptimePct).toBeCloseTo(100 * (1 - 30 / (23 * 60 + 59)), 1)
     // The provider has two offers, of two models. One of them was down for half an hour.
     const [all] = await readSeries(ctx(), { bucket: 'period', groupBy: ['provider'], providers: ['down'] })
-    expect(all).toMatchObject({ uptimeBase: 20 })
     expect(all?.uptimePct).toBeCloseTo(100 * (1 - 30 / (2 * (23 * 60 + 59))), 1)
   })
 

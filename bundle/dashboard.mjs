@@ -22,7 +22,7 @@ const GROUPS = [
   {
     name: 'charts',
     priority: 2,
-    test: /control-plane\/dashboard\/(?:charts\/(?!sparkline|meter|heat|every)|market\/(?:price-text|market-columns))/,
+    test: /control-plane\/dashboard\/(?:charts\/(?!sparkline|meter|heat|every|uptime)|market\/(?:price-text|market-columns))/,
     minShareCount: 2,
   },
   {

@@ -30,6 +30,14 @@ afterAll(() => browser?.close())
 const open = (key?: string) => openPerson(browser, { url: site, ...(key === undefined ? {} : { key }) })
 const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) }).loose()
 
+const Unsold = z.object({
+  data: z.object({
+    markets: z.object({
+      edges: z.array(z.object({ node: z.object({ id: z.string(), healthySellerCount: z.number() }) })),
+    }),
+  }),
+})
+
 /** The digits of an amount to the micro. */
 const exact = (micro: number) => `$0.${String(micro).padStart(6, '0')}`
 
@@ -257,6 +265,45 @@ it('sees a job that is started elsewhere while the list of jobs is open, as soon
   const body = { model: 'sandbox/video-job', prompt: 'Waves', seconds: 4 }
   await askMarket(site, { method: 'POST', path: '/v1/videos', key: own, body })
   await rows.nth(before).waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('lists the models on sale, and on request those that no seller offers', async () => {
+  const query = {
+    method: 'POST',
+    path: '/graphql',
+    key: network.sandbox.buyer_key,
+    body: {
+      query: '{ markets(first: 1, sort: sellers, isReversed: true) { edges { node { id healthySellerCount } } } }',
+    },
+  }
+  const [last] = Unsold.parse(await askMarket(site, query)).data.markets.edges
+  expect(last?.node.healthySellerCount).toBe(0)
+  const { context, page, complaints } = await open()
+  await page.goto(`${site}/models?search=${last?.node.id}&sort=sellers&reverse=yes`)
+  await page.getByLabel('Sellers').selectOption('Any or none')
+  await page.waitForURL(/sellers=0/)
+  await page.getByRole('row', { name: new RegExp(`${last?.node.id} not on sale`) }).waitFor()
+  await page.getByLabel('Sellers').selectOption('On sale')
+  await page.getByRole('row', { name: new RegExp(`${last?.node.id} not on sale`) }).waitFor({ state: 'detached' })
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('reads the bars of the status page by arrow keys and by pointer', async () => {
+  const { context, page, complaints } = await open()
+  await page.goto(`${site}/status`)
+  const row = page.getByRole('table', { name: 'Days' }).getByRole('row', { name: /^Whole market/ })
+  const bars = row.getByRole('img')
+  await row.getByText('90 days ago').waitFor()
+  await bars.press('ArrowLeft')
+  const today = new Intl.DateTimeFormat('en-GB', { month: 'short', day: '2-digit', timeZone: 'UTC' }).format(new Date())
+  await row.getByText(`${today} UTC: `).waitFor()
+  await bars.press('ArrowLeft')
+  await row.getByText(`${today} UTC: `).waitFor({ state: 'detached' })
+  await bars.hover({ position: { x: 1, y: 1 } })
+  await row.getByText(/ UTC: no calls$/).waitFor()
   expect(complaints).toEqual([])
   await context.close()
 })

@@ -5,8 +5,13 @@ import { Page } from './ui/page.tsx'
 export function NotFound() {
   return (
     <Page title="Not found" about="This page does not exist, or your account cannot see it.">
-      <p>
-        <Link to="/">Go to the market</Link>
+      <p className="actions">
+        <Link to="/" className="button">
+          Go to the market
+        </Link>
+        <a href="/docs" className="button">
+          Open the docs
+        </a>
       </p>
     </Page>
   )

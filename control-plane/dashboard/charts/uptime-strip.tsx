@@ -74,6 +74,8 @@ export function UptimeStrip({ label, cells, ends }: Props) {
         onKeyDown={step}
       >
         <title id={id}>{`${label}: ${worst}. Arrow keys read the bars.`}</title>
+        {/* The room above low bars is of the strip, too. */}
+        <rect width={WIDTH} height={HEIGHT} fill="transparent" />
         {cells.map(({ name, uptimePct, base }, place) => {
           const height = uptimePct === null ? 6 : HEIGHT * Math.max(0.35, uptimePct >= GOOD_PCT ? 1 : uptimePct / 130)
           return (

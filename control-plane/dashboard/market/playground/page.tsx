@@ -133,13 +133,18 @@ type Shown = {
   readonly turns: readonly ChatTurn[]
 }
 
-/** The call of each column for what is typed, or the last one that was made. */
+/** The question of a call to copy while nothing is typed. */
+const SAMPLE: Question = { text: 'Say hello.', pictures: [] }
+
+/** The call of each column for what is typed, or the last one that was made, or else a sample. */
 function callsOf({ columns, settings, question, turns }: Shown) {
-  const last = question.text.trim() === '' ? turns.at(-1) : undefined
+  const isBlank = question.text.trim() === ''
+  const last = isBlank ? turns.at(-1) : undefined
+  const typed = isBlank && question.pictures.length === 0 ? SAMPLE : question
   const before = last === undefined ? turns : turns.slice(0, -1)
   return columns.map((column) => ({
     name: column.market?.name ?? column.model,
-    call: callOf(column, { settings, question: last?.question ?? question, said: saidTo(before, column.id) }),
+    call: callOf(column, { settings, question: last?.question ?? typed, said: saidTo(before, column.id) }),
   }))
 }
 

@@ -302,7 +302,7 @@ it('reads the bars of the status page by arrow keys and by pointer', async () =>
   await row.getByText(`${today} UTC: `).waitFor()
   await bars.press('ArrowLeft')
   await row.getByText(`${today} UTC: `).waitFor({ state: 'detached' })
-  await bars.hover({ position: { x: 1, y: 1 } })
+  await bars.hover({ position: { x: 20, y: 10 } })
   await row.getByText(/ UTC: no calls$/).waitFor()
   expect(complaints).toEqual([])
   await context.close()

@@ -7,7 +7,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageCancelJobDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerJobsQuery, JobFragment } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
 import { BuyerJobsDocument } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
-import { count, money, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { count, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -299,7 +299,11 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
       cell: ({ chargeMicro, quoteMicro }) => (
         <>
           {chargeMicro === null ? UNKNOWN : <Money micro={chargeMicro} />}
-          <span className="sub">at most {money(quoteMicro)}</span>
+          {chargeMicro === quoteMicro ? null : (
+            <span className="sub">
+              at most <Money micro={quoteMicro} />
+            </span>
+          )}
         </>
       ),
       text: ({ chargeMicro }) => chargeMicro,

@@ -186,7 +186,7 @@ function Changes({ of: key, ask }: ChangesProps) {
   // The market gives no new secret to an expired key, and none at all to the playground's.
   const canRotate = key.kind !== 'playground' && stateOfKey(key) !== 'expired'
   return (
-    <span className="actions">
+    <span className="actions" style={{ flexWrap: 'nowrap' }}>
       <Button onClick={() => ask({ kind: 'edit', key })}>Edit</Button>
       <RowMenu
         of={key.label}

@@ -25,6 +25,12 @@ const draftOf = ({ minDiscountPct, providersBlocked, allowUntrusted }: Preferenc
   allows: allowUntrusted,
 })
 
+const preferencesOf = ({ floor, blocked, allows }: Draft) => ({
+  minDiscountPct: floor.trim() === '' ? null : Number(floor),
+  providersBlocked: blocked.split(/[\s,]+/).filter((name) => name !== ''),
+  allowUntrusted: allows,
+})
+
 const isSame = (left: Preferences, right: Preferences) =>
   JSON.stringify(draftOf(left)) === JSON.stringify(draftOf(right))
 
@@ -38,11 +44,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
   const { floor, blocked, allows } = draft ?? draftOf(preferences)
   const edit = (part: Partial<Draft>) => setDraft({ floor, blocked, allows, ...part })
   const [isAsked, setAsked] = useState(false)
-  const next = {
-    minDiscountPct: floor.trim() === '' ? null : Number(floor),
-    providersBlocked: blocked.split(/[\s,]+/).filter((name) => name !== ''),
-    allowUntrusted: allows,
-  }
+  const next = preferencesOf({ floor, blocked, allows })
   const isChanged = !isSame(next, preferences)
   const providers = useProviderSuggestions()
   const put = useChange(PagePutPreferencesDocument, {

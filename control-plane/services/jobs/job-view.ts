@@ -58,7 +58,8 @@ export function viewOfJob({
     state: endedAt === null ? 'running' : stateOf(end?.outcome),
     submittedAt: submit?.startedAt ?? 0,
     deadlineAt: deadlineAt.getTime(),
-    endedAt: endedAt?.getTime() ?? null,
+    // Without its event, a job ended when its end was booked.
+    endedAt: endedAt === null ? null : (end?.endedAt ?? endedAt.getTime()),
     quoteMicro: quote.toString(),
     chargeMicro: end?.chargeMicro.toString() ?? null,
     unit: sold?.unit ?? null,

@@ -20,13 +20,11 @@ import { holdPublication } from '#control-plane/services/snapshot/publication.ts
 import { createManagementKey, createUser } from '#control-plane/services/users/users.ts'
 import type { Address } from '#dev/services/ports.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import { createIds } from '#shared/ids.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { Secret } from '#shared/secret.ts'
 import { modelsOf, readCatalog } from './catalog.ts'
-import { HISTORY_DAYS } from './history.ts'
+import { inPast } from './in-past.ts'
 import { readResources } from './resources.ts'
 import type { SeededKeys } from './seeded-keys.ts'
 import { readSeededKeys, writeSeededKeys } from './seeded-keys.ts'
@@ -36,8 +34,6 @@ import { readSandboxProviders, readSellers } from './sellers.ts'
 const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
 const MAX_CALLS_PER_MINUTE = 1_000_000
-/** The age of new keys and of their credit. Past calls begin later. */
-const BEFORE_HISTORY_MS = (HISTORY_DAYS + 1) * DAY
 const PAGE_SIZE = 100
 /** Rows of one bulk listing. */
 const ROWS_A_LISTING = 200
@@ -105,12 +101,6 @@ async function ensureKeys(ctx: Ctx, { keysFile: file, buyerWallet: wallet }: See
   await makeMonthPartitions(ctx.db, past.clock.now(), 1)
   await invoke(past, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket, note: 'Sample credit' })
   return keys
-}
-
-/** The market before its past calls, for what these calls need. */
-function inPast(present: Ctx): Ctx {
-  const now = () => present.clock.now() - BEFORE_HISTORY_MS
-  return { ...present, clock: { ...present.clock, now }, ids: createIds({ now }) }
 }
 
 /** Creates keys that are older than the past calls. */

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
+import type { Endpoint } from '#shared/catalog/model.ts'
 import type { Clip } from '#shared/clips.ts'
 import { clipUsage } from '#shared/clips.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
-import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
-import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
+import { writeJobEnd } from '#shared/contract/job-end.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
+import { MAX_EXPLAINED_OFFERS, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { isHeardByTokens, likelySoundTokens } from '#shared/heard-audio.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
@@ -13,12 +15,16 @@ import type { ImageSize } from '#shared/images.ts'
 import { DEFAULT_SIZE, imageUsage } from '#shared/images.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps, splitCharge, ZERO } from '#shared/money.ts'
-import { chargeUsage, listCost } from '#shared/pricing.ts'
+import { chargeUsage, listCost, writeUnitPrices } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
+import { UsageSchema } from '#shared/usage.ts'
 import type { Goods } from './history-goods.ts'
 
-/** Usage events as JSON, oldest first. */
-export type PastCalls = Iterable<string>
+/** A call as JSON. A film or a piece of music is a long job: its submit, and the end. */
+export type PastCall = { readonly event: string; readonly end?: string }
+
+/** Calls, oldest first. */
+export type PastCalls = Iterable<PastCall>
 
 /** An account and the key of its calls. */
 export type PastBuyer = { readonly account: string; readonly keyId: KeyId | null }
@@ -63,7 +69,61 @@ export function* createPastCalls({ goods, buyers, feeBps, span }: Parts): PastCa
     const item = shelf[Math.min(shelf.length - 1, Math.floor(shelf.length * random() ** 2.2))]
     const buyer = buyers[Math.floor(buyers.length * random() ** 1.5)]
     if (item === undefined || buyer === undefined) continue
-    yield JSON.stringify(pastCall({ at, rid: ids.ulid(), buyer, item, feeBps, random }))
+    const event = pastCall({ at, rid: ids.ulid(), buyer, item, feeBps, random })
+    const isJob = JOBS.has(item.endpoint) && event.outcome !== 'failed'
+    yield isJob ? pastJob(event, { item, latest: span.to, random }) : { event: JSON.stringify(event) }
+  }
+}
+
+/** The endpoints of which a call starts a long job. */
+const JOBS: ReadonlySet<Endpoint> = new Set(['video', 'music'])
+const JOB_LIMIT_MS = 10 * MINUTE
+/** The shortest job, and how much longer others take. */
+const [LEAST_JOB_MS, MORE_JOB_MS] = [15 * SECOND, 90 * SECOND]
+const SUBMIT_MS = 400
+
+type Making = { readonly item: Goods; readonly latest: number; readonly random: () => number }
+
+/** A finished job in place of a call. Its quote is its cost, because the length of a clip is known at the submit. */
+function pastJob(call: NewEvent, { item, latest, random }: Making): PastCall {
+  const { startedAt, chargeMicro, usage } = call
+  const event = {
+    ...call,
+    kind: 'submit' as const,
+    job: {
+      deadlineAt: startedAt + JOB_LIMIT_MS,
+      providerJob: `past-${call.rid}`,
+      unitPrices: writeUnitPrices(item.unitPrices),
+      bound: usage,
+    },
+    endedAt: startedAt + SUBMIT_MS,
+    isStreamed: false,
+    outcome: 'succeeded' as const,
+    finishReason: null,
+    usage: {},
+    usageSource: 'reported' as const,
+    holdMicro: chargeMicro,
+    listMicro: chargeMicro,
+    sellerNetMicro: '0',
+    feeMicro: '0',
+    ttftMs: null,
+    streamMs: null,
+    attempts: call.attempts.map((attempt) => ({ ...attempt, ms: Math.min(attempt.ms, SUBMIT_MS) })),
+    explanation: null,
+  }
+  const submit = UsageEventSchema.parse(event)
+  const { listMicro } = UsageEventSchema.parse(call)
+  const charge = {
+    usage: UsageSchema.parse(usage),
+    source: 'reported',
+    chargeMicro: submit.chargeMicro,
+    listMicro,
+    anomalies: [],
+  } as const
+  const now = Math.min(startedAt + LEAST_JOB_MS + Math.round(MORE_JOB_MS * random()), latest + SECOND)
+  return {
+    event: JSON.stringify(event),
+    end: writeJobEnd(submit, { outcome: 'succeeded', errorCode: null, charge, now }),
   }
 }
 
@@ -116,7 +176,7 @@ function pastCall({ at, rid, buyer, item, feeBps, random }: Call): NewEvent {
     isStreamed,
     outcome: isFailed ? 'failed' : isLeft ? 'cancelled' : 'succeeded',
     errorCode: isFailed ? 'provider_error' : null,
-    finishReason: isFailed || isLeft ? null : 'stop',
+    finishReason: isFailed || isLeft || item.endpoint !== 'chat' ? null : 'stop',
     usage,
     usageSource: isLeft ? 'estimated' : 'reported',
     anomalies: [],

@@ -11,7 +11,7 @@ import { storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
 import { createUser } from '#control-plane/services/users/users.ts'
 import { DAY, MINUTE } from '#shared/clock.ts'
 import { createIds, isId, ulidTime } from '#shared/ids.ts'
-import type { PastBuyer, PastCalls } from './history-calls.ts'
+import type { PastBuyer, PastCall, PastCalls } from './history-calls.ts'
 import { createPastCalls, pastOutages } from './history-calls.ts'
 import { readGoods } from './history-goods.ts'
 
@@ -19,7 +19,9 @@ const OPERATOR = machineOperator('history')
 /** Number of days of the written history. */
 export const HISTORY_DAYS = 30
 const STRANGERS = 6
-/** Events of one posting. */
+/** The origin of posted events. */
+const SOURCE = 'history'
+/** Calls of one posting. */
 const BATCH = 250
 /** More than the average cost of a call, so that grants suffice. */
 const DOLLARS_A_CALL = 0.5
@@ -55,35 +57,40 @@ export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: reado
 
 async function postAll(ctx: HistoryCtx, past: PastCalls): Promise<number> {
   let postedCount = 0
-  let events: string[] = []
-  const flush = async () => {
-    if (events.length === 0) return
-    const report = await postBatch(ctx, { events, source: 'history' })
-    postedCount += report.posted
+  let calls: PastCall[] = []
+  const post = async (events: readonly string[]) => {
+    const report = await postBatch(ctx, { events, source: SOURCE })
     if (report.poisoned > 0) ctx.log.error({ report }, 'calls of the past could not be posted')
-    events = []
+    return report.posted
   }
-  for (const event of past) {
-    events.push(event)
-    if (events.length >= BATCH) await flush()
+  const flush = async () => {
+    // An end that waits is booked with its submit. A worker never sees the job run, and asks no provider about it.
+    await post(calls.flatMap(({ end }) => end ?? []))
+    postedCount += await post(calls.map(({ event }) => event))
+    calls = []
+  }
+  for (const call of past) {
+    calls.push(call)
+    if (calls.length >= BATCH) await flush()
   }
   await flush()
   return postedCount
 }
 
-/** The buyers of wallets, each with its newest key that can call. */
+/** The buyers of wallets: one for each key that can call, newest first, or one without a key. */
 async function findBuyers(ctx: HistoryCtx, wallets: readonly string[]): Promise<PastBuyer[]> {
   const buyers: PastBuyer[] = []
   for (const wallet of wallets) {
     const { id, buyerAccount } = await invoke(ctx, OPERATOR, createUser, { wallet, keys: [] })
     const owner = isId('usr', id) ? ({ user: id, type: 'buyer', workspace: null } as const) : undefined
-    const [key] = owner === undefined ? [] : await listLivingKeys(ctx.db, owner, ctx.clock.now())
-    buyers.push({ account: buyerAccount, keyId: key?.id ?? null })
+    const keys = owner === undefined ? [] : await listLivingKeys(ctx.db, owner, ctx.clock.now())
+    const ids = keys.length === 0 ? [null] : keys.map((key) => key.id)
+    buyers.push(...ids.map((keyId) => ({ account: buyerAccount, keyId })))
   }
   return buyers
 }
 
-const accountsOf = (buyers: readonly PastBuyer[]) => buyers.map(({ account }) => account)
+const accountsOf = (buyers: readonly PastBuyer[]) => [...new Set(buyers.map(({ account }) => account))]
 
 /** Makes real grants before the first call, so that the ledger contains the source of this money, too. */
 async function fund(

@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
+import { listJobs } from '#control-plane/db/jobs.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { viewOfJob } from '#control-plane/services/jobs/job-view.ts'
+import { listCaps } from '#control-plane/services/keys/key-caps.ts'
+import { listBuyerKeys } from '#control-plane/services/keys/keys.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
 import { readSeries } from '#control-plane/services/market/market-series.ts'
@@ -12,7 +16,9 @@ import { createSampleProvider } from '#dev/provider/server.ts'
 import { makeHistory } from '#dev/seed/history.ts'
 import { pastOutages } from '#dev/seed/history-calls.ts'
 import { readGoods } from '#dev/seed/history-goods.ts'
+import { capSampleKeys, makeSampleKeys } from '#dev/seed/sample-keys.ts'
 import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
+import type { AccountId } from '#shared/ids.ts'
 import type { TestMarket } from '#test/support/doors/control-plane.ts'
 import { operator, startMarket } from '#test/support/doors/control-plane.ts'
 import { listOffer } from '#test/support/doors/offers.ts'
@@ -108,10 +114,34 @@ describe('the past of the development market', () => {
   })
 
   it('records for each call its other possible offers, and the first attempt went to the first of them', async () => {
-    const { rows } = await sql<{ calls: number; led: number }>`select count(*)::int as calls,
-      (count(*) filter (where explanation #> '{ranked,0,offer}' = attempts #> '{0,offer}'))::int as led
+    const { rows } = await sql<{ calls: number; led: number; jobs: number }>`select count(*)::int as calls,
+      (count(*) filter (where explanation #> '{ranked,0,offer}' = attempts #> '{0,offer}'))::int as led,
+      (count(*) filter (where explanation is null))::int as jobs
       from settlement`.execute(market.plane.db)
-    expect(rows[0]).toEqual({ calls: first.posted, led: first.posted })
+    const jobs = rows[0]?.jobs ?? 0
+    expect(rows[0]).toEqual({ calls: first.posted, led: first.posted - jobs, jobs })
+  })
+
+  it('has a finished job for each film and each piece of music, which no worker saw run', async () => {
+    const { rows } = await sql<{ sales: number; jobs: number; late: number; waiting: number }>`select
+      (select count(*)::int from settlement where endpoint in ('video', 'music') and outcome <> 'failed') as sales,
+      count(*)::int as jobs, (count(*) filter (where ended_at is null or polls > 0))::int as late,
+      (select count(*)::int from job_end where booked_at is null) as waiting from job`.execute(market.plane.db)
+    const sales = rows[0]?.sales ?? 0
+    expect(sales).toBeGreaterThan(10)
+    expect(rows).toEqual([{ sales, jobs: sales, late: 0, waiting: 0 }])
+    // A job ends when its event says so, and not when the end is booked, which was a month later.
+    const film = await sql<{ account: AccountId }>`select account from job order by rid limit 1`.execute(
+      market.plane.db,
+    )
+    const account = film.rows[0]?.account ?? expect.fail('no job')
+    const jobs = await listJobs(market.plane.db, account, { state: 'succeeded', before: undefined, limit: 100 })
+    for (const job of jobs) {
+      const { submittedAt, endedAt, deadlineAt, units } = viewOfJob(job)
+      expect(endedAt).toBeGreaterThan(submittedAt)
+      expect(endedAt).toBeLessThan(deadlineAt)
+      expect(units).toBeGreaterThan(0)
+    }
   })
 
   it('buys at trusted providers only, because its buyers allow no others', async () => {
@@ -149,6 +179,11 @@ describe('the past of the development market', () => {
 
   it('has a named buyer among its buyers, and that buyer paid before calling', async () => {
     const buyer = await market.person()
+    const made = await makeSampleKeys(market.plane, buyer.buyerKey, CALLS)
+    expect(await makeSampleKeys(market.plane, buyer.buyerKey, CALLS)).toEqual([])
+    const { keys: own } = await invoke(market.plane, buyer.buyer, listBuyerKeys, { maxItems: 100 })
+    expect(own.map(({ label }) => label)).toEqual(expect.arrayContaining(['production-chatbot', 'research-agent']))
+    expect(own).toHaveLength(3)
     market.advance(HOUR)
     expect(await makeHistory(market.plane, 60_000, [buyer.wallet])).toBeGreaterThan(40)
     const { items } = await invoke(market.plane, buyer.buyer, listStatements, { maxItems: 100 })
@@ -160,6 +195,14 @@ describe('the past of the development market', () => {
     expect(times).toEqual([...times].sort((left, right) => right - left))
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(30 * MINUTE)
     const keys = items.flatMap(({ kind, keyId }) => (kind === 'settle' ? [keyId] : []))
-    expect(new Set(keys)).toEqual(new Set([buyer.buyer.keyId]))
+    expect(new Set(keys)).toEqual(new Set(own.map(({ id }) => id)))
+    // The caps of the new keys count what the past calls have cost.
+    await capSampleKeys(market.plane, buyer.buyerKey, made)
+    const caps = (await invoke(market.plane, buyer.buyer, listCaps, {})).keys.flatMap(({ monthly }) => monthly ?? [])
+    expect(caps).toHaveLength(2)
+    for (const { usedUsdc, leftUsdc } of caps) {
+      expect(Number(usedUsdc)).toBeGreaterThan(0)
+      expect(Number(leftUsdc)).toBeGreaterThan(0)
+    }
   })
 })

@@ -74,6 +74,7 @@ export const OPERATOR_ROUTES = [
       defined({
         operation: textOf(search, 'operation'),
         subject: textOf(search, 'subject'),
+        actor: textOf(search, 'actor'),
         after: textOf(search, 'after'),
       }),
     component: lazyScreen(() => import('./operator/audit/page.tsx'), 'AuditPage'),

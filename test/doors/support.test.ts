@@ -113,7 +113,7 @@ describe('the search of support', () => {
     await untilOpen(node)
     const account = await market.world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
-    expect(await find(hold.rid)).toEqual([{ kind: 'hold', id: hold.rid, account, about: '400 micro-USD' }])
+    expect(await find(hold.rid)).toEqual([{ kind: 'hold', id: hold.rid, account, about: '$0.0004 held' }])
     const paid = await storePaidCall(market)
     expect(await find(paid)).toMatchObject([{ kind: 'wallet_payment', id: paid, about: 'claimed' }])
     const id = market.plane.ids.make('dep')

@@ -15,6 +15,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { shownPartOf } from '#shared/api-key.ts'
 import { isId, parseAnswerId } from '#shared/ids.ts'
+import { formatDollars } from '#shared/money.ts'
 import { oneLine } from '#shared/texts.ts'
 
 /** Most lines of an answer. A longer text finds fewer. */
@@ -60,7 +61,7 @@ async function find(ctx: Pick<Ctx, 'db' | 'desk'>, text: string): Promise<readon
   if (rid !== undefined) {
     const call = await findSupportCall(db, rid)
     if (call !== undefined) {
-      const about = `${call.model}, ${call.outcome}, ${call.charge} micro-USD`
+      const about = `${call.model}, ${call.outcome}, $${formatDollars(call.charge)}`
       return [{ kind: 'call', id: rid, account: call.account, about }]
     }
     const hold = await findHold(ctx, rid)
@@ -97,7 +98,7 @@ const MAX_HOLDS = 500
 async function findHold({ desk }: Pick<Ctx, 'desk'>, rid: string): Promise<Subject | undefined> {
   if (!(await desk.isHeld(rid))) return undefined
   const hold = (await desk.listHolds({ account: undefined, limit: MAX_HOLDS })).find((open) => open.rid === rid)
-  return hold && { kind: 'hold', id: rid, account: hold.account, about: `${hold.amountMicro} micro-USD` }
+  return hold && { kind: 'hold', id: rid, account: hold.account, about: `$${formatDollars(hold.amountMicro)} held` }
 }
 
 const ofKey = ({ id, type, keyPrefix, label, account }: MaskedKey): Subject => ({

@@ -3,19 +3,21 @@ import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorAuditQuery } from '#control-plane/dashboard/data/documents/operator-audit.ts'
 import { OperatorAuditDocument } from '#control-plane/dashboard/data/documents/operator-audit.ts'
-import { instant, short, words } from '#control-plane/dashboard/data/format.ts'
+import { count, instant, short, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import { Pager, RowsShown } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { changeWords, sideWords } from './change-words.ts'
+import type { FoldedEntries } from './folded-entries.ts'
+import { foldEntries } from './folded-entries.ts'
 
 export function AuditPage() {
   return (
@@ -26,18 +28,27 @@ export function AuditPage() {
 }
 
 type Entry = NonNullable<OperatorAuditQuery['audit']>['edges'][number]['node']
+type Row = FoldedEntries<Entry>
 
 function Audit() {
   const search = useSearch({ from: '/operator/audit' })
   const navigate = useNavigate({ from: '/operator/audit' })
   const query = useScreen(OperatorAuditDocument, search)
   const curl = curlOf(OperatorAuditDocument, search, true)
-  const [opened, setOpened] = useState<Entry>()
+  const [opened, setOpened] = useState<Row>()
+  const entries = (query.data?.audit?.edges ?? []).map(({ node }) => node)
+  const pages = pagesOf(OperatorAuditDocument, search, (read) => read.audit)
+  const whole = {
+    rows: async () => {
+      const { rows, isCut } = await pages.rows()
+      return { rows: rows.map((newest): Row => ({ newest, more: [] })), isCut }
+    },
+  }
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
     <Page title="Audit" about="Every change, with the values before and after. Entries are never removed.">
-      <Filters>
+      <Filters active={[search.subject, search.actor].filter((value) => value !== undefined).length}>
         <Search
           label="Operation"
           placeholder="offer.update"
@@ -50,35 +61,43 @@ function Audit() {
           value={search.subject ?? ''}
           onSearch={(text) => change({ subject: text === '' ? undefined : text })}
         />
+        <Search
+          label="By"
+          placeholder="usr_…, key_…"
+          value={search.actor ?? ''}
+          onSearch={(text) => change({ actor: text === '' ? undefined : text })}
+        />
       </Filters>
       <Loaded query={query}>
         {(data) => (
-          <Card title="Changes" about="Newest first. Open a change for its values before and after" isFlush>
+          <Card title="Changes" about="Newest first. Equal changes in a row are one row" isFlush>
             <Table
               label="Audit"
               columns={columnsOf(setOpened)}
-              rows={(data.audit?.edges ?? []).map(({ node }) => node)}
-              keyOf={({ id }) => id}
+              rows={foldEntries(entries)}
+              keyOf={({ newest }) => newest.id}
               curl={curl}
-              whole={pagesOf(OperatorAuditDocument, search, (read) => read.audit)}
+              whole={whole}
               empty={
                 <Empty title="No change fits">
                   <p>Try fewer filters.</p>
                 </Empty>
               }
               foot={
-                <Pager
-                  after={search.after}
-                  next={data.audit?.pageInfo.endCursor}
-                  hasNext={data.audit?.pageInfo.hasNextPage}
-                  onPage={(to) => change({ after: to })}
-                />
+                <RowsShown value={entries.length}>
+                  <Pager
+                    after={search.after}
+                    next={data.audit?.pageInfo.endCursor}
+                    hasNext={data.audit?.pageInfo.hasNextPage}
+                    onPage={(to) => change({ after: to })}
+                  />
+                </RowsShown>
               }
             />
           </Card>
         )}
       </Loaded>
-      {opened === undefined ? null : <Change entry={opened} onClose={() => setOpened(undefined)} />}
+      {opened === undefined ? null : <Opened row={opened} onClose={() => setOpened(undefined)} />}
     </Page>
   )
 }
@@ -137,53 +156,94 @@ function Actor({ entry }: { readonly entry: Entry }) {
   )
 }
 
-function columnsOf(open: (entry: Entry) => void): readonly Column<Entry>[] {
+function columnsOf(open: (row: Row) => void): readonly Column<Row>[] {
   return [
-    {
-      label: 'When',
-      phone: 'bare',
-      cell: ({ at }) => <Time at={at} />,
-      text: ({ at }) => at,
-      unit: 'time',
-    },
+    { label: 'When', phone: 'bare', cell: ({ newest }) => <Time at={newest.at} />, text: ({ newest }) => newest.at, unit: 'time' },
     {
       label: 'Change',
       phone: 'title',
-      cell: (entry) => (
-        <button type="button" className="link" onClick={() => open(entry)}>
-          {sentence(changeWords(entry.operation))}
+      cell: (row) => (
+        <button type="button" className="link" onClick={() => open(row)}>
+          {sentence(changeWords(row.newest.operation))}
         </button>
       ),
-      text: ({ operation }) => operation,
+      text: ({ newest }) => newest.operation,
     },
     {
       label: 'Subject',
       phone: 'bare',
-      cell: (entry) => <Subject entry={entry} />,
-      text: ({ subjectName, subject }) => subjectName ?? subject,
+      cell: ({ newest, more }) => (
+        <>
+          <Subject entry={newest} />
+          {more.length === 0 ? null : <span className="muted nowrap">{` and ${count(more.length)} more`}</span>}
+        </>
+      ),
+      text: ({ newest }) => newest.subjectName ?? newest.subject,
       file: [
-        { label: 'Subject', text: ({ subject }) => subject },
-        { label: 'Subject name', text: ({ subjectName }) => subjectName },
+        { label: 'Subject', text: ({ newest }) => newest.subject },
+        { label: 'Subject name', text: ({ newest }) => newest.subjectName },
       ],
     },
     {
       label: 'By',
-      cell: (entry) => <Actor entry={entry} />,
-      text: ({ actor }) => actor,
+      cell: ({ newest }) => <Actor entry={newest} />,
+      text: ({ newest }) => newest.actor,
       file: [
-        { label: 'Actor', text: ({ actor }) => actor },
-        { label: 'Actor name', text: ({ actorName: name }) => name },
+        { label: 'Actor', text: ({ newest }) => newest.actor },
+        { label: 'Actor name', text: ({ newest }) => newest.actorName },
       ],
     },
     {
       label: 'With',
-      cell: ({ actorKind }) => <span className="muted">{sideWords(actorKind)}</span>,
-      text: ({ actorKind }) => actorKind,
+      cell: ({ newest }) => <span className="muted nowrap">{sideWords(newest.actorKind)}</span>,
+      text: ({ newest }) => newest.actorKind,
     },
   ]
 }
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+
+/** One change, or a list of equal changes with a way to each. */
+function Opened({ row: { newest, more }, onClose }: { readonly row: Row; readonly onClose: () => void }) {
+  const [chosen, setChosen] = useState(more.length === 0 ? newest : undefined)
+  if (chosen !== undefined) return <Change entry={chosen} onClose={onClose} />
+  const all = [newest, ...more]
+  return (
+    <Dialog
+      dialog={{ isOpen: true, close: onClose }}
+      title={`${sentence(changeWords(newest.operation))}, ${count(all.length)} times`}
+      place="right"
+    >
+      <p className="muted">
+        By <Actor entry={newest} />, {sideWords(newest.actorKind)}
+      </p>
+      <div className="table-wrap">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Subject</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.map((entry) => (
+              <tr key={entry.id}>
+                <td>
+                  <button type="button" className="link" onClick={() => setChosen(entry)}>
+                    <Time at={entry.at} />
+                  </button>
+                </td>
+                <td>
+                  <Subject entry={entry} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Dialog>
+  )
+}
 
 /** A change member by member. */
 function Change({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {

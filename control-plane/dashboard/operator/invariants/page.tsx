@@ -112,9 +112,13 @@ function linesOf(runs: MoneyState['runs']): readonly Line[] {
       at: run?.startedAt ?? null,
     }
   })
-  // A broken rule is not below the fold.
-  return lines.toSorted((left, right) => Number(right.verdict === 'breach') - Number(left.verdict === 'breach'))
+  const rank = ({ verdict }: Line) => ORDER.indexOf(verdict)
+  return lines.toSorted((left, right) => rank(left) - rank(right))
 }
+
+/** The order of the groups: a broken rule is not below the fold. */
+const ORDER: readonly Verdict[] = ['breach', 'ok', 'none', 'tests']
+const GROUPS = { breach: 'Broken', ok: 'Held at the last run', none: 'Not checked in a run', tests: 'Not in a run yet' } as const
 
 const VERDICTS = {
   ok: 'holds',
@@ -143,18 +147,28 @@ const COLUMNS: readonly Column<Line>[] = [
       ),
     text: ({ verdict }) => VERDICTS[verdict],
   },
-  { label: 'Checked', cell: ({ detail }) => <span className="small">{detail}</span>, text: ({ detail }) => detail },
-  { label: 'Last run', isNumber: true, cell: ({ at }) => <Ago at={at} />, text: ({ at }) => at, unit: 'time' },
+  {
+    label: 'Checked',
+    phone: 'bare',
+    cell: ({ detail }) => <span className="small">{detail}</span>,
+    text: ({ detail }) => detail,
+    file: [
+      { label: 'Checked', text: ({ detail }) => detail },
+      { label: 'Last run', text: ({ at }) => at, unit: 'time' },
+    ],
+  },
 ]
 
 function List({ state: { runs }, curl }: Props) {
   return (
-    <Card title="All invariants" about="Result of the last run" isFlush>
+    <Card title="All invariants" about="The result of each rule, and what the checker compared" isFlush>
       <Table
         label="Invariants"
         columns={COLUMNS}
         rows={linesOf(runs)}
         keyOf={({ id }) => id}
+        groupOf={({ verdict }) => ({ key: verdict, head: GROUPS[verdict] })}
+        isRanked
         curl={curl}
         empty={<Empty title="No invariants">{null}</Empty>}
       />

@@ -59,6 +59,11 @@ export function Account({ account, curl }: Props) {
                 <Link to="/operator/audit" search={{ subject: buyerAccount }}>
                   Changes by operators
                 </Link>
+                {account.user === null ? null : (
+                  <Link to="/operator/audit" search={{ actor: account.user }}>
+                    Changes by the customer
+                  </Link>
+                )}
               </span>,
             ],
             [
@@ -256,9 +261,10 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
 }
 
 const LEDGER_COLUMNS: readonly Column<Shown['entries'][number]>[] = [
-  { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
+  { label: 'When', phone: 'bare', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
   {
     label: 'Kind',
+    phone: 'title',
     cell: ({ kind, note }) => (
       <>
         {kindText(kind)}

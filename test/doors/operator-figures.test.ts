@@ -112,7 +112,7 @@ describe('figures of the market for operators', () => {
     }
     const events = [
       call(0, 400, {}),
-      call(1, 0, {}),
+      call(1, 0, { outcome: 'succeeded', errorCode: null, finishReason: 'stop' }),
       call(2, 200, { outcome: 'cut', errorCode: 'upstream_error' }),
       call(3, 0, { outcome: 'failed', errorCode: 'upstream_error' }),
     ]

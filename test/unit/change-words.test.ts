@@ -4,7 +4,7 @@ import { readOperations } from '#test/support/facts/input-members.ts'
 
 const CHANGES = [...(await readOperations()).values()].filter(({ limit }) => limit === 'write' || limit === 'none')
 const READS =
-  /\.(?:list|read|get|search|find|share|open|export|download|compare|[a-z]*figures|[a-z]*series)$|^market\.|^stream/
+  /\.(?:list|read|get|search|find|share|open|challenge|export|download|compare|[a-z]*figures|[a-z]*series)$|^market\.|^stream/
 /** The past of a verb, and a thing or a person. */
 const SENTENCE = /^(?:[a-z]+ed|gave|held|ran|left|sent|set|took|withdrew|wrote off)(?: [a-z]|$)/
 

@@ -158,7 +158,13 @@ function Actor({ entry }: { readonly entry: Entry }) {
 
 function columnsOf(open: (row: Row) => void): readonly Column<Row>[] {
   return [
-    { label: 'When', phone: 'bare', cell: ({ newest }) => <Time at={newest.at} />, text: ({ newest }) => newest.at, unit: 'time' },
+    {
+      label: 'When',
+      phone: 'bare',
+      cell: ({ newest }) => <Time at={newest.at} />,
+      text: ({ newest }) => newest.at,
+      unit: 'time',
+    },
     {
       label: 'Change',
       phone: 'title',

@@ -160,7 +160,6 @@ describe('an operator who watches the market', () => {
     await page.goto(`${site}/operator/ledger`)
     await page.getByLabel('Reference').fill(rid)
     const row = page.getByRole('row', { name: /Call.*, credit .*, earnings Market fees/ })
-    await row.waitFor()
     await until('the ledger has one line', SCREEN_MS, async () => (await row.count()) === 1)
     await row.getByRole('button').focus()
     await page.keyboard.press('Enter')

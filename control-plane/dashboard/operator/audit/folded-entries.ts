@@ -1,7 +1,7 @@
 /** An entry that can be folded with others. */
 type Foldable = { readonly id: string; readonly at: number; readonly operation: string; readonly actor: string }
 
-/** One change, or many of a kind in a row. The first entry is the newest. */
+/** A change, or many of a kind in a row. The first entry is the newest. */
 export type FoldedEntries<Entry> = { readonly newest: Entry; readonly more: readonly Entry[] }
 
 /** Entries of one actor with one operation are one row while no more than a minute is between two of them. */

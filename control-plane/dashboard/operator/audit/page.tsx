@@ -209,7 +209,7 @@ function columnsOf(open: (row: Row) => void): readonly Column<Row>[] {
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 
-/** One change, or a list of equal changes with a way to each. */
+/** A change, or a list of equal changes with a way to each. */
 function Opened({ row: { newest, more }, onClose }: { readonly row: Row; readonly onClose: () => void }) {
   const [chosen, setChosen] = useState(more.length === 0 ? newest : undefined)
   if (chosen !== undefined) return <Change entry={chosen} onClose={onClose} />

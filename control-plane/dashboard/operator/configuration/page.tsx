@@ -98,7 +98,7 @@ function Configuration() {
                   curl={curl}
                   empty={
                     <Empty title="No setting fits">
-                      <p>Try a part of its name, such as PAYOUT, or a word of its meaning.</p>
+                      <p>Try a part of its name, for example PAYOUT, or a word of its meaning.</p>
                     </Empty>
                   }
                 />

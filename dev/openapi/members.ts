@@ -1,5 +1,3 @@
-import type { Json } from './json-schema.ts'
-
 /** Texts of members that mean the same in requests and in answers. */
 const BOTH: Readonly<Record<string, string>> = {
   allow_untrusted: '`true` allows providers that are not trusted.',
@@ -97,7 +95,7 @@ const OUTPUT: Readonly<Record<string, string>> = {
 }
 
 /** The text of a member whose schema has none. A name means the same in each schema, so tables have the texts. */
-export function memberText(name: string, io: 'input' | 'output'): Json {
+export function memberText(name: string, io: 'input' | 'output'): { readonly description?: string } {
   const description = BOTH[name] ?? (io === 'input' ? INPUT : OUTPUT)[name]
   return description === undefined ? {} : { description }
 }

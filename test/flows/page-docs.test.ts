@@ -89,7 +89,7 @@ it('shows the fields of an operation beside its example and the response, which 
   await fields.getByRole('link', { name: 'authentication_required' }).waitFor()
   const example = page.locator('.call-code')
   // The example sends this cap, so the response has it.
-  await example.getByText('"rate_limit_rpm": 120').waitFor()
+  await example.locator('.language-json').getByText('"rate_limit_rpm": 120').waitFor()
   const left = await fields.boundingBox()
   const right = await example.boundingBox()
   expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0))

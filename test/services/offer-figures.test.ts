@@ -189,6 +189,7 @@ describe('the figures of offers', () => {
       let nextToken: string | undefined
       do {
         const page = await figures({ sort, maxItems: 1, ...(nextToken === undefined ? {} : { nextToken }) })
+        expect(page.total).toBe(3)
         seen.push(...page.items.map(({ id }) => id))
         nextToken = page.nextToken ?? undefined
       } while (nextToken !== undefined)

@@ -103,7 +103,10 @@ builder.queryFields((t) => ({
   offers: t.connection({ type: Offer, ...pageOf(listOffers, { types: { status: OfferStatus } }) }),
   offer: t.field({ type: Offer, ...fieldOf(getOffer) }),
   offerSeries: t.field({ type: OfferSeries, ...fieldOf(getOfferSeries) }),
-  offerFigures: t.connection({ type: OfferFigures, ...pageOf(listOfferFigures, { types: { status: OfferStatus } }) }),
+  offerFigures: t.connection(
+    { type: OfferFigures, ...pageOf(listOfferFigures, { types: { status: OfferStatus } }, (page) => page) },
+    { fields: (c) => ({ totalCount: c.int({ nullable: true, resolve: ({ totalCount }) => totalCount }) }) },
+  ),
 }))
 
 builder.mutationFields((t) => ({

@@ -15,7 +15,7 @@ const STOPS = {
   cap_used: { tone: 'info', label: 'cap used', next: 'It sells again at 00:00 UTC, or with a larger cap.' },
   delisted: { tone: 'bad', label: 'delisted by operators', next: 'Ask the operators of the market.' },
   inactive: { tone: 'plain', label: 'off the market', next: 'Edit the offer to put it back on sale.' },
-  paused: { tone: 'plain', label: 'paused', next: 'Resume it to sell again.' },
+  paused: { tone: 'info', label: 'paused', next: 'Resume it to sell again.' },
 } as const
 
 /** The state of an offer as a mark. */

@@ -179,7 +179,9 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
         </Notice>
       )}
       <PartsMissing value={failed !== undefined}>
-        <div className={isPlaceholderData ? 'grid stale' : 'grid'}>{children(data)}</div>
+        <div className={isPlaceholderData ? 'grid stale' : 'grid'} aria-busy={isPlaceholderData}>
+          {children(data)}
+        </div>
       </PartsMissing>
     </>
   )

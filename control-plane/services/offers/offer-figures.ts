@@ -41,7 +41,8 @@ export const OfferFiguresSchema = z
   })
 export type OfferFigures = z.infer<typeof OfferFiguresSchema>
 
-export const OfferFiguresPageSchema = signedPageSchema(OfferFiguresSchema)
+/** `total` counts the offers of all pages. */
+export const OfferFiguresPageSchema = signedPageSchema(OfferFiguresSchema).extend({ total: Count })
 export type OfferFiguresPage = z.infer<typeof OfferFiguresPageSchema>
 
 /**
@@ -88,12 +89,13 @@ export const listOfferFigures = defineOperation({
     const rows = rest.slice(0, maxItems + 1).map(({ row }) => row)
     const medians = await readMedians(ctx, rows, from)
     const worthById = new Map<string, number | null>(rest.map(({ id, worth }) => [id, worth]))
-    return signedPageOf(
+    const page = signedPageOf(
       rows,
       maxItems,
       (row) => viewFigures(row, isSummed, medians),
       ({ id }) => signCursor(ctx, scope, `${worthById.get(id) ?? NO_WORTH}:${id}`),
     )
+    return { ...page, total: places.length }
   },
 })
 

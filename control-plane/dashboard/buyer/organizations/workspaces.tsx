@@ -61,7 +61,7 @@ function columnsOf(organization: string): readonly Column<Workspace>[] {
       cell: ({ id, name, closedAt }) => (
         <>
           {name} {id === chosen ? <Badge tone="info">current</Badge> : null}
-          {closedAt === null ? null : <Badge tone="plain">closed</Badge>}
+          {closedAt === null ? null : <Badge tone="warn">closed</Badge>}
         </>
       ),
       text: ({ name }) => name,

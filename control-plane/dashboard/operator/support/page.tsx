@@ -69,7 +69,12 @@ function Support() {
               {variables.hasFind ? <Found found={data.supportSubjects ?? []} curl={curl} /> : null}
               {data.supportCall == null ? null : <CallCard call={data.supportCall} />}
               {data.supportAccount == null ? null : <Account account={data.supportAccount} curl={curl} />}
-              {!variables.hasFind && data.supportAccount == null && data.supportCall == null ? <NotFound /> : null}
+              {!variables.hasFind &&
+              !query.isPlaceholderData &&
+              data.supportAccount == null &&
+              data.supportCall == null ? (
+                <NotFound />
+              ) : null}
             </>
           )}
         </Loaded>

@@ -69,7 +69,7 @@ const editedOf = ({ calls, ...offer }: ShownOfferRow, window: string): Edited =>
 function rowsOf({ offerFigures: list }: SellerOffersQuery) {
   if (list === null) return null
   const edges = list.edges.map(({ node: { offer, ...figures } }) => ({ node: { ...offer, ...figures } }))
-  return { edges, pageInfo: list.pageInfo }
+  return { edges, pageInfo: list.pageInfo, totalCount: list.totalCount }
 }
 
 const NO_OFFERS = (
@@ -152,6 +152,7 @@ function Offers() {
                   next={list?.pageInfo.endCursor}
                   hasNext={list?.pageInfo.hasNextPage}
                   onPage={(to) => change({ after: to })}
+                  total={list?.totalCount ?? undefined}
                 />
               }
             />

@@ -95,7 +95,13 @@ export function begunRecordOf({ rid, model, isStreamed, startedAt, settlementTyp
 
 /** The attempts that a buyer may see. */
 export function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
-  return attempts.map(({ provider, status, ms, connectMs = null }) => ({ provider, status, ms, connect_ms: connectMs }))
+  return attempts.map(({ provider, status, ms, connectMs = null, isResent = false }) => ({
+    provider,
+    status,
+    ms,
+    connect_ms: connectMs,
+    resent: isResent,
+  }))
 }
 
 /** Makes the look-up record of a call from its event. Both planes use it, each at its own stage of the settlement. */

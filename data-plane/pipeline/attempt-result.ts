@@ -15,6 +15,8 @@ export type AttemptResult = {
   readonly sentAt: number
   /** Undefined when no connection was made. */
   readonly connectedAt: number | undefined
+  /** True when a request was sent twice, because its idle connection was closed as it left. */
+  readonly isResent: boolean
   readonly endedAt: number
   readonly firstContentAt: number | undefined
   readonly lastContentAt: number | undefined
@@ -23,7 +25,7 @@ export type AttemptResult = {
 /** The row of an attempt in the call's event and its look-up. */
 export function attemptRow(
   { offer }: AttemptPlan,
-  result: Pick<AttemptResult, 'status' | 'sentAt' | 'connectedAt' | 'endedAt' | 'failure'>,
+  result: Pick<AttemptResult, 'status' | 'sentAt' | 'connectedAt' | 'isResent' | 'endedAt' | 'failure'>,
 ): Attempt {
   return {
     offer: offer.id,
@@ -31,6 +33,7 @@ export function attemptRow(
     status: result.status,
     ms: Math.round(result.endedAt - result.sentAt),
     ...connectOf(result),
+    ...(result.isResent && { isResent: true as const }),
     errorClass: result.failure?.errorClass ?? null,
   }
 }

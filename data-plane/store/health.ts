@@ -32,7 +32,10 @@ export type HealthStore = {
   succeeded(offer: Offer, rid: RequestId): void
   /** Reports a failure of the offer. Failures that a buyer's own request caused are not reported here. */
   failed(offer: Offer, rid: RequestId, failure: Failure): void
-  /** Tells the seller of a request above a limit of the offer's account, once in a while. The offer's health stays. */
+  /**
+   * Tells the seller, at most once an hour for each class, of a request that the offer cannot take or that was sent
+   * twice. The offer's health stays.
+   */
   noted(offer: Offer, rid: RequestId, failure: Failure): void
   /** Counts an answer with impossible usage. Every third one of a seller is reported; then this returns true. */
   suspect(offer: Offer, rid: RequestId, anomalies: readonly string[]): boolean
@@ -97,7 +100,7 @@ export function createHealth(parts: Parts): HealthStore {
       })
     },
     noted(offer, rid, { errorClass, status: statusCode, detail }) {
-      if (offer.id === null || !isNews(notedAt, offer.id, clock.now())) return
+      if (offer.id === null || !isNews(notedAt, `${offer.id} ${errorClass}`, clock.now())) return
       report(parts, offer, rid, { errorClass, statusCode, detail, action: 'flagged' })
     },
     suspect: (offer, rid, anomalies) => offer.id !== null && suspect(parts, suspicions, { offer, rid, anomalies }),
@@ -116,11 +119,11 @@ export function createHealth(parts: Parts): HealthStore {
 const NOTE_EVERY_MS = HOUR
 const MAX_NOTED = 10_000
 
-function isNews(notedAt: Map<string, number>, offer: string, now: number): boolean {
-  const before = notedAt.get(offer)
+function isNews(notedAt: Map<string, number>, subject: string, now: number): boolean {
+  const before = notedAt.get(subject)
   if (before !== undefined && now - before < NOTE_EVERY_MS) return false
   if (notedAt.size >= MAX_NOTED) notedAt.clear()
-  notedAt.set(offer, now)
+  notedAt.set(subject, now)
   return true
 }
 

@@ -1,10 +1,10 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import { lookup as resolveName } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { LookupFunction } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { Agent } from 'undici'
+import { Agent, buildConnector } from 'undici'
 import type { AnswerHead, Offer, PassedOn, UpstreamRequest } from '#data-plane/call.ts'
 import type { HostList } from '#shared/catalog/provider-hosts.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -20,6 +20,8 @@ import type { KeyMask } from './key-mask.ts'
 import { createKeyMask, isCompressed, maskedText } from './key-mask.ts'
 import type { KeyPattern, KeyPatterns } from './key-pattern.ts'
 import { holdsKey } from './key-traces.ts'
+import type { CarriedDispatch, PooledClient } from './pooled-client.ts'
+import { createPool } from './pooled-client.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
 const KEEP_ALIVE_MS = 60_000
@@ -29,6 +31,11 @@ export const MAX_RESPONSE_BYTES = 67_108_864
 /** An answer that passes through may be longer, because nothing of it is kept. */
 const MAX_PASSED_ON_BYTES = 268_435_456
 const MAX_HEADER_BYTES = 32_768
+/**
+ * An idle connection that its provider closes as a request leaves breaks within a round trip. Milliseconds for the
+ * longest one. A provider that breaks off later may have begun the work.
+ */
+const STALE_CLOSE_MS = 1_000
 export const USER_AGENT = 'inference-marketplace/3.1'
 /** The code of the error for a name that leads to an address that may not be dialled. */
 export const FORBIDDEN_ADDRESS = 'EADDRREFUSED'
@@ -38,8 +45,10 @@ export type UpstreamHead = AnswerHead & { readonly retryAfterMs: number | undefi
 
 /** The events of a request under way. After `onEnd` or `onError` no other is called. */
 export type UpstreamEvents = {
-  /** A connection is ready, and the request is about to be written. */
+  /** A connection is ready, and the request is about to be written. Comes a second time after `onResend`. */
   onConnected?(): void
+  /** The provider had closed the idle connection of the request, which is sent once more on a new connection. */
+  onResend?(): void
   onHead(head: UpstreamHead): void
   onData(chunk: Buffer): void
   onEnd(): void
@@ -53,6 +62,11 @@ export type UpstreamFlow = { abort(): void; pause(): void; resume(): void }
 export type UpstreamOptions = {
   /** Milliseconds until the head. */
   readonly firstByteMs: number
+  /**
+   * True for a request without effects at the provider beside its answer, such as one that another provider may get
+   * after this one. It is sent once more when its connection was closed as it left. Never true for a job.
+   */
+  readonly mayResend?: boolean
 }
 
 /** The address of a request, and the sealed key that goes with it. */
@@ -87,8 +101,10 @@ type Parts = {
  * redirect is followed. A successful answer passes on without the credential.
  */
 export function createUpstream({ policy, openCredential, patterns, clock, allowedHosts }: Parts): Upstream {
-  const agent = createAgent(policy, MAX_RESPONSE_BYTES)
-  const passingAgent = createAgent(policy, MAX_PASSED_ON_BYTES)
+  const agent = createAgent(policy, { maxResponseSize: MAX_RESPONSE_BYTES, pipelining: 1 })
+  const passingAgent = createAgent(policy, { maxResponseSize: MAX_PASSED_ON_BYTES, pipelining: 1 })
+  // A client without pipelining opens a connection for each request.
+  const freshAgent = createAgent(policy, { maxResponseSize: MAX_RESPONSE_BYTES, pipelining: 0 })
   const findAddress = addressBook(policy, allowedHosts)
   return {
     send(offer, request, options, events) {
@@ -101,6 +117,11 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
         mask: undefined,
         opening: NOTHING,
         isPassedOn: request.passedOn !== undefined,
+        carrier: undefined,
+        socket: undefined,
+        readBefore: 0,
+        writtenAt: 0,
+        resend: undefined,
       }
       try {
         const key = openCredential(offer.credential)
@@ -112,17 +133,20 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
         const method = request.method ?? 'POST'
         const at = clock.now()
         const client = passedOn === undefined ? agent : passingAgent
-        client.dispatch(
-          {
-            origin,
-            path,
-            method,
-            headers: headersOf(offer, request, key.reveal(), { method, host: address.host, path, at }),
-            body: bodyOf(request),
-            headersTimeout: options.firstByteMs,
-          },
-          createHandler(sending),
-        )
+        const dispatch: CarriedDispatch = {
+          origin,
+          path,
+          method,
+          headers: headersOf(offer, request, key.reveal(), { method, host: address.host, path, at }),
+          body: bodyOf(request),
+          headersTimeout: options.firstByteMs,
+          carried: sending,
+        }
+        // A forwarded request may act at its provider, and its body may be a stream.
+        if (options.mayResend === true && passedOn === undefined) {
+          sending.resend = () => freshAgent.dispatch({ ...dispatch, body: bodyOf(request) }, createHandler(sending))
+        }
+        client.dispatch(dispatch, createHandler(sending))
       } catch (thrown) {
         queueMicrotask(() => failSending(sending, thrown instanceof Error ? thrown : new Error('dispatch failed')))
       }
@@ -148,6 +172,7 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
     async close() {
       await agent.destroy()
       await passingAgent.destroy()
+      await freshAgent.destroy()
     },
   }
 }
@@ -166,16 +191,16 @@ function targetOf(
   return { origin: url.origin, host: url.host, path: url.pathname + url.search }
 }
 
-function createAgent(policy: OutboundPolicy, maxResponseSize: number): Agent {
+function createAgent(policy: OutboundPolicy, limits: Pick<Agent.Options, 'maxResponseSize' | 'pipelining'>): Agent {
   return new Agent({
-    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
+    factory: (origin, options) =>
+      createPool(origin, options, buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) })),
     connections: MAX_CONNECTIONS_AN_ORIGIN,
-    pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // The relay watches the time between chunks, because it can tell content from comments.
     bodyTimeout: 0,
-    maxResponseSize,
     maxHeaderSize: MAX_HEADER_BYTES,
+    ...limits,
   })
 }
 
@@ -237,6 +262,14 @@ type Sending = {
   mask: KeyMask | undefined
   /** The first bytes of the answer, until they show whether it is compressed. Undefined after that. */
   opening: Buffer | undefined
+  carrier: PooledClient | undefined
+  /** The connection of the request, and the bytes that it had brought before. Unset for one that is never resent. */
+  socket: Socket | undefined
+  readBefore: number
+  /** Monotonic milliseconds. */
+  writtenAt: number
+  /** Sends the request on a new connection. Undefined when that may not happen, and once it has happened. */
+  resend: (() => void) | undefined
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -246,6 +279,37 @@ function failSending(sending: Sending, error: Error): void {
   sending.isOver = true
   // The client hands over its controller when it has a connection and is about to write.
   sending.events.onError(error, sending.controller !== undefined)
+}
+
+/** Notes how many bytes (decrypted ones) the connection of a request has brought before the request is written. */
+function noteConnection(sending: Sending): void {
+  const { carrier, clock } = sending
+  sending.socket = carrier?.socket
+  sending.readBefore = carrier?.socket?.bytesRead ?? 0
+  sending.writtenAt = clock.monotonic()
+}
+
+/** The codes of a connection that the other side closed. */
+const CLOSED: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/**
+ * True for a connection that brought answers before, none of whose bytes belongs to this request, and that broke at
+ * once. The provider has closed it for its idleness and has very probably not read the request.
+ */
+function wasStale({ socket, readBefore, writtenAt, clock }: Sending, error: Error): boolean {
+  if (socket === undefined || readBefore === 0 || socket.bytesRead !== readBefore) return false
+  return 'code' in error && CLOSED.has(error.code) && clock.monotonic() - writtenAt <= STALE_CLOSE_MS
+}
+
+function takeError(sending: Sending, error: Error): void {
+  const { resend, isOver } = sending
+  if (resend === undefined || isOver || !wasStale(sending, error)) {
+    failSending(sending, error)
+    return
+  }
+  sending.resend = undefined
+  sending.events.onResend?.()
+  resend()
 }
 
 function abortSending(sending: Sending): void {
@@ -320,8 +384,12 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller) {
       sending.controller = controller
-      if (sending.isOver) controller.abort(new Error('aborted'))
-      else sending.events.onConnected?.()
+      if (sending.isOver) {
+        controller.abort(new Error('aborted'))
+        return
+      }
+      if (sending.resend !== undefined) noteConnection(sending)
+      sending.events.onConnected?.()
     },
     onResponseStart(_controller, status, headers) {
       takeHead(sending, status, headers)
@@ -337,7 +405,7 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
       sending.events.onEnd()
     },
     onResponseError(_controller, error) {
-      failSending(sending, error)
+      takeError(sending, error)
     },
   }
 }

@@ -39,6 +39,10 @@ export const LookupRecordSchema = z
           .nullable()
           .default(null)
           .describe('The part of `ms` until a new connection was ready; null when an open connection was used.'),
+        resent: z
+          .boolean()
+          .default(false)
+          .describe('True when the provider closed an idle connection as the request left, so it was sent again.'),
       }),
     ),
     created_at: z.number().int(),

@@ -28,6 +28,8 @@ export const AttemptSchema = z.object({
   ms: z.number().int().nonnegative(),
   /** Milliseconds of `ms` until a new connection was ready. Absent for an open one. */
   connectMs: z.number().int().positive().optional(),
+  /** Set when the request was sent twice: its idle connection was closed as it left, so a new one was opened. */
+  isResent: z.literal(true).optional(),
   /** The classifier's name of the failure. Null for the attempt that answered. */
   errorClass: Word.nullable(),
 })

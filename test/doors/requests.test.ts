@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => market?.stop())
 
 const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
-  buyerCostMicro listCostMicro txHash attempts { provider status ms connectMs } createdAt streamed cancelled finishReason
+  buyerCostMicro listCostMicro txHash attempts { provider status ms connectMs resent } createdAt streamed cancelled finishReason
   inputTokens outputTokens cacheReadTokens cacheWriteTokens searches priceConditions reasoningTokens ${Object.keys(MediaUnitsSchema.shape).join(' ')} ttftMs durationMs overheadMs
   routing { offers { offer provider estimateMicro } excluded { offer reason } affinity { offer savingMicro } }`
 

@@ -5,6 +5,7 @@ const SETTLE_CALL = 'data-plane/pipeline/settle-call.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const QUOTE_RESOURCE = 'shared/resources/quote-resource.ts'
 const BUYER_ANSWER = 'data-plane/pipeline/buyer-answer.ts'
+const SEND = 'data-plane/upstream/send.ts'
 const LIMITS = 'data-plane/http/connection-limits.ts'
 const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 
@@ -155,5 +156,40 @@ const STALLS: readonly Mutant[] = [
   }),
 ]
 
+const RESENDS_NOTICED = tests('unit/upstream-resend')
+
+/** Mistakes with a request whose idle connection was closed as it left. Its seller may pay for each sending. */
+const RESENDS: readonly Mutant[] = [
+  mutant('new_connection_is_tried_again', RESENDS_NOTICED, `${SEND}#wasStale`, {
+    'socket === undefined || readBefore === 0 || ': 'socket === undefined || ',
+  }),
+  mutant('begun_answer_is_asked_for_again', RESENDS_NOTICED, `${SEND}#wasStale`, {
+    ' || socket.bytesRead !== readBefore': '',
+  }),
+  mutant('long_work_is_asked_for_again', RESENDS_NOTICED, `${SEND}#wasStale`, {
+    ' && clock.monotonic() - writtenAt <= STALE_CLOSE_MS': '',
+  }),
+  mutant('request_takes_another_idle_connection', RESENDS_NOTICED, `${SEND}#createUpstream`, {
+    'freshAgent.dispatch(': 'agent.dispatch(',
+  }),
+  {
+    name: 'request_is_sent_until_it_arrives',
+    edits: [
+      ...editsOf(`${SEND}#createUpstream`, { 'freshAgent.dispatch(': 'agent.dispatch(' }),
+      ...editsOf(`${SEND}#takeError`, { 'sending.resend = undefined': 'sending.readBefore = 0' }),
+    ],
+    noticedBy: RESENDS_NOTICED,
+  },
+  mutant('lost_call_is_tried_again', RESENDS_NOTICED, `${SEND}#takeError`, {
+    'resend === undefined || isOver || ': 'resend === undefined || ',
+  }),
+  mutant('job_is_sent_twice', RESENDS_NOTICED, 'data-plane/pipeline/attempt/ask-provider.ts#askProvider', {
+    '{ firstByteMs: limitMs }': '{ firstByteMs: limitMs, mayResend: true }',
+  }),
+  mutant('forwarded_call_is_sent_twice', RESENDS_NOTICED, `${SEND}#createUpstream`, {
+    'options.mayResend === true && passedOn === undefined': 'options.mayResend === true',
+  }),
+]
+
 /** Mistakes in the code of calls. */
-export const CALL_MUTANTS: readonly Mutant[] = [...COSTS, ...RELAYS, ...ENDS, ...STALLS]
+export const CALL_MUTANTS: readonly Mutant[] = [...COSTS, ...RELAYS, ...ENDS, ...STALLS, ...RESENDS]

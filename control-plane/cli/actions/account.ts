@@ -103,6 +103,7 @@ const Record = z.looseObject({
         status: Text,
         ms: z.number().nullish(),
         connect_ms: z.number().nullish(),
+        resent: z.boolean().nullish(),
       }),
     )
     .nullish(),
@@ -132,6 +133,7 @@ export const showRequest: Action = async ({ connection }, given) => {
     { title: 'STATUS', value: ({ status }) => status },
     { title: 'MS', alignsRight: true, value: ({ ms }) => ms },
     { title: 'CONNECT MS', alignsRight: true, value: ({ connect_ms: ms }) => ms },
+    { title: 'RESENT', value: ({ resent }) => (resent === true ? 'yes' : undefined) },
   ])
   return { json: record, blocks: [head, attempts] }
 }

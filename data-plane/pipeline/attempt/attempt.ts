@@ -54,10 +54,17 @@ function send(run: RunningAttempt): void {
   run.flow = plane.upstream.send(
     job.plan.offer,
     request,
-    { firstByteMs: firstByteMsOf(plane.limits, job.turn.call.demand) },
+    {
+      firstByteMs: firstByteMsOf(plane.limits, job.turn.call.demand),
+      // A call that may go to a second provider may go to the same one twice. Once is enough for all exchanges.
+      mayResend: job.turn.call.route.failover === 'until-content' && !run.isResent,
+    },
     {
       onConnected() {
-        run.connectedAt ??= plane.clock.monotonic()
+        if (run.place === 0) run.connectedAt = plane.clock.monotonic()
+      },
+      onResend() {
+        run.isResent = true
       },
       onHead(head) {
         takeHead(run, head)
@@ -196,8 +203,8 @@ function record(run: RunningAttempt, now: number): void {
   const { plane, job } = run
   const { turn, plan, decoder, before } = job
   turn.hasProgress = true
-  const { sentAt, connectedAt } = run
-  const soFar = { status: 200, sentAt, connectedAt, endedAt: now, failure: undefined }
+  const { sentAt, connectedAt, isResent } = run
+  const soFar = { status: 200, sentAt, connectedAt, isResent, endedAt: now, failure: undefined }
   const attempts = [...before, attemptRow(plan, soFar)]
   plane.money.journal.progress({
     hold: turn.call.hold,
@@ -327,6 +334,7 @@ function finish(run: RunningAttempt, outcome: AttemptEnd): void {
     isSent: run.isSent,
     sentAt: run.sentAt,
     connectedAt: run.connectedAt,
+    isResent: run.isResent,
     endedAt: now,
     firstContentAt: run.firstContentAt,
     lastContentAt: run.firstContentAt === undefined ? undefined : run.lastContentAt,

@@ -193,7 +193,20 @@ export async function settleCap({ offers, shares }: CallCaps, plan: AttemptPlan,
   await shares.settle(`${plan.rid}.${attempt}`, ZERO)
 }
 
-function reportHealth({ health }: CallRouting, { offer, rid }: AttemptPlan, { failure, isGone }: AttemptResult): void {
+/** The note to the seller whose provider may count one call twice. The first sending counts as no failure. */
+const SENT_TWICE = {
+  errorClass: 'unreachable',
+  status: 0,
+  retryAfterMs: undefined,
+  detail: 'the provider closed an idle connection as the request left; it was sent again on a new one',
+} as const
+
+function reportHealth(
+  { health }: CallRouting,
+  { offer, rid }: AttemptPlan,
+  { failure, isGone, isResent }: AttemptResult,
+): void {
+  if (isResent) health.noted(offer, rid, SENT_TWICE)
   if (failure === undefined) {
     if (!isGone) health.succeeded(offer, rid)
   } else if (failure.fault === 'offer') health.failed(offer, rid, failure)

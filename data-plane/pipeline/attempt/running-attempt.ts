@@ -18,8 +18,10 @@ export type RunningAttempt = ComingAnswer & {
   readonly job: AttemptJob
   readonly resolve: (result: AttemptResult) => void
   readonly sentAt: number
-  /** The instant at which the first request had a connection. */
+  /** The instant at which the first request had a connection, the new one if it was sent again. */
   connectedAt: number | undefined
+  /** True once a request was sent again, because its idle connection was closed as it left. */
+  isResent: boolean
   readonly watcher: Watcher
   readonly stream: BuyerStream
   /** The present request, the number of requests before it, and the content that they brought. */
@@ -66,6 +68,7 @@ export function openAttempt(plane: CallPlane, job: AttemptJob, { resolve, tick }
     resolve,
     sentAt,
     connectedAt: undefined,
+    isResent: false,
     watcher: {
       place: -1,
       tick(now) {

@@ -7,6 +7,7 @@ import { codegen } from '@graphql-codegen/core'
 import * as typedDocuments from '@graphql-codegen/typed-document-node'
 import * as operations from '@graphql-codegen/typescript-operations'
 import { buildASTSchema, parse } from 'graphql'
+import { readPageQueries } from './page-queries.mjs'
 
 const path = (/** @type {string} */ name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 /** The folder of the typed documents: a module for each file of queries, so that a screen loads only its own. */
@@ -29,26 +30,18 @@ const OWN_IMPORT = /import type \{ DocumentTypeDecoration \}.*\n/
 const FRAGMENT_NAME = /`, \{"fragmentName":"\w+"\}\)/g
 const SHARED_CLASS = "import { TypedDocumentString } from '#control-plane/dashboard/data/typed-document.ts'\n"
 
-/** @returns {Promise<string[]>} the files of queries */
-async function queryFiles() {
-  const names = await readdir(path('control-plane/dashboard'), { recursive: true })
-  return names.filter((name) => name.endsWith('.graphql')).map((name) => path(`control-plane/dashboard/${name}`))
-}
-
-/** @param {string} file */
-const parsed = async (file) => parse(await readFile(file, 'utf8'))
-
 /**
  * The module of one file of queries.
  * @param {{ schema: import('graphql').DocumentNode, schemaAst: import('graphql').GraphQLSchema }} built
- * @param {string} source its path
+ * @param {string} location its path
+ * @param {import('graphql').DocumentNode} document
  * @param {string} filename the module's
  */
-async function render(built, source, filename) {
+async function render(built, location, document, filename) {
   const content = await codegen({
     ...built,
     filename,
-    documents: [{ location: source, document: await parsed(source) }],
+    documents: [{ location, document }],
     plugins: [{ operations: OPTIONS }, { typedDocuments: OPTIONS }],
     pluginMap: { operations, typedDocuments },
     config: {},
@@ -68,15 +61,15 @@ async function render(built, source, filename) {
  * @returns {Promise<Map<string, string>>}
  */
 async function renderDocuments() {
-  const schema = await parsed(path('control-plane/api/graphql/schema.graphql'))
+  const schema = parse(await readFile(path('control-plane/api/graphql/schema.graphql'), 'utf8'))
   // Built once: a schema for each file takes three times as long.
   const built = { schema, schemaAst: buildASTSchema(schema) }
   /** @type {Map<string, string>} */
   const modules = new Map()
-  for (const source of await queryFiles()) {
+  for (const [source, document] of await readPageQueries()) {
     const name = `${basename(source, '.graphql')}.ts`
     if (modules.has(name)) throw new Error(`two files of queries would be written to ${name}`)
-    modules.set(name, await render(built, source, name))
+    modules.set(name, await render(built, source, document, name))
   }
   return modules
 }

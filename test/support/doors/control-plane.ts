@@ -56,6 +56,8 @@ export type TestMarket = {
   readonly url: string
   /** Moves the clock of the control plane forward by these milliseconds. */
   advance(ms: number): void
+  /** The SQL statements of operations so far. */
+  statements(): number
   person(): Promise<Person>
   managementKey(scope: 'org' | 'operator'): Promise<string>
   rest(method: string, path: string, call?: Call): Promise<Answer>
@@ -119,7 +121,15 @@ export async function startMarket({
   const made = createControlPlane(config, { clock, ...overrides, settings, databaseLimits })
   const faults: string[] = []
   const telemetry = holdToOutputs(made.telemetry, await readOutputs(operations), faults)
-  const plane = { ...made, telemetry }
+  let statements = 0
+  const db = made.db.withPlugin({
+    transformQuery({ node }) {
+      statements++
+      return node
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  })
+  const plane = { ...made, telemetry, db }
   await plane.connected(5_000)
   await until('the gate is open', 10_000, async () => (await world.redis.get('m:epoch'))?.endsWith(':open') ?? false)
   await invoke(plane, operator, importCatalog, { source: 'test', models: MODELS.map(catalogItem) })
@@ -129,7 +139,16 @@ export async function startMarket({
   await invoke(plane, operator, putProvider, public_)
   const server = await createServer(plane)
   const url = await server.listen({ host: '127.0.0.1', port: 0 })
-  return { plane, world, provider, url, advance: (ms) => (offsetMs += ms), ...callers(plane, url), ...ends(server) }
+  return {
+    plane,
+    world,
+    provider,
+    url,
+    advance: (ms) => (offsetMs += ms),
+    statements: () => statements,
+    ...callers(plane, url),
+    ...ends(server),
+  }
 
   function ends(listening: FastifyInstance) {
     return {

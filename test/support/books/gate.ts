@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { z } from 'zod'
 import type { Database } from '#control-plane/db/database.ts'
 import type { Gate } from '#control-plane/ports/gate/gate.ts'
 import { createRedisGate } from '#control-plane/ports/gate/redis-gate.ts'
@@ -65,8 +66,14 @@ export type GateWorld = {
   freezeRedis(isFrozen: boolean): void
   stopRebuilder(): Promise<void>
   startRebuilder(): void
+  /** The rebuilds that ended, in their order. */
+  readonly rebuilds: readonly GateRebuild[]
   stop(): Promise<void>
 }
+
+/** A rebuild of the gate, and the members that had not reported their calls when its limit was over. */
+const OpenedLine = z.object({ msg: z.literal('the gate is open'), epoch: z.number(), missing: z.array(z.string()) })
+export type GateRebuild = z.infer<typeof OpenedLine>
 
 const OPEN_LIMIT_MS = 60_000
 
@@ -106,9 +113,16 @@ export async function startGateWorld({
   const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets, clock: systemClock, log })
   const nodes: Node[] = []
   let stopRebuilder: (() => Promise<void>) | undefined
+  const rebuilds: GateRebuild[] = []
+  const rebuildLog = createLogger('test', 'info', {
+    write(line) {
+      const rebuild = OpenedLine.safeParse(JSON.parse(line))
+      if (rebuild.success) rebuilds.push(rebuild.data)
+    },
+  })
 
   function startRebuilder(): void {
-    stopRebuilder = startRebuildGate({ ledger, keeper, gate, clock: systemClock, log })
+    stopRebuilder = startRebuildGate({ ledger, keeper, gate, clock: systemClock, log: rebuildLog })
   }
 
   startRebuilder()
@@ -149,6 +163,7 @@ export async function startGateWorld({
     freezeRedis(isFrozen) {
       process.kill(server.pid, isFrozen ? 'SIGSTOP' : 'SIGCONT')
     },
+    rebuilds,
     startRebuilder,
     async stopRebuilder() {
       await stopRebuilder?.()

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
+import { everyPrompt } from '#shared/every-prompt.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /**
@@ -10,9 +11,7 @@ import { createTurnoverMap } from '#shared/turnover-map.ts'
  */
 const PATIENCE_MS = 15 * SECOND
 const SLOWEST_BYTES_A_SECOND = 1_024
-const LOOK_EVERY_MS = SECOND
-/** A look this late follows a stall of the process, during which nothing was read. */
-const LATE_MS = 2 * LOOK_EVERY_MS
+const LOOKS = { everyMs: SECOND, lateMs: 2 * SECOND }
 
 /** Refuses further connections of an address that has its maximum open. */
 export function limitConnections(server: Server, maxPerAddress: number): void {
@@ -50,24 +49,13 @@ type Watched = {
   readonly cut: () => void
 }
 
-/**
- * Stalls of this process are not the sender's time: after one, the timer comes before the bytes that have arrived
- * meanwhile are read. Such a look cuts nothing, and the stall does not count.
- */
+/** Watches bodies for their rate. Stalls of this process do not count as the sender's time. */
 export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
   const watched = createTurnoverMap<IncomingMessage, Watched>()
   // The first bytes of a body arrive with its head, so the count begins at the end of the connection's last body.
   const countOf = new WeakMap<Socket, number>()
-  let lookedAt = clock.monotonic()
   let stalledMs = 0
-  const stop = clock.every(LOOK_EVERY_MS, () => {
-    const now = clock.monotonic()
-    const passedMs = now - lookedAt
-    lookedAt = now
-    if (passedMs > LATE_MS) {
-      stalledMs += passedMs
-      return
-    }
+  const look = (now: number) => {
     for (const [request, { socket, since, stalledBefore, bytesBefore, cut }] of watched.entries()) {
       const elapsed = now - since - (stalledMs - stalledBefore)
       if (elapsed < PATIENCE_MS || request.complete) continue
@@ -77,6 +65,9 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
       watched.delete(request)
       cut()
     }
+  }
+  const stop = everyPrompt(clock, LOOKS, look, (passedMs) => {
+    stalledMs += passedMs
   })
   return {
     watch(request, cut) {

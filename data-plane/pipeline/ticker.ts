@@ -1,8 +1,7 @@
 import type { Time } from '#shared/clock.ts'
+import { everyPrompt } from '#shared/every-prompt.ts'
 
-const TICK_MS = 250
-/** A tick this late follows a stall of the process, during which nothing was read. */
-const LATE_MS = 4 * TICK_MS
+const TICKS = { everyMs: 250, lateMs: 1_000 }
 
 /** A watcher of the time, such as a relay with its deadlines. */
 export type Watcher = {
@@ -22,17 +21,11 @@ export type Ticker = {
  * `now` of a tick is the clock's monotonic reading. The watchers are in a list and each knows its index. A busy set
  * would grow new tables that stay linked to the old ones, and keep finished calls in memory for minutes.
  *
- * After a stall, the timer comes before the bytes that have arrived meanwhile are read. Such a tick is left out, so
- * that no call ends although its answer is there.
+ * A tick after a stall of the process is left out, so that no call ends although its answer is there.
  */
 export function createTicker(clock: Pick<Time, 'monotonic' | 'every'>): Ticker {
   const watchers: Watcher[] = []
-  let tickedAt = clock.monotonic()
-  const stop = clock.every(TICK_MS, () => {
-    const now = clock.monotonic()
-    const isLate = now - tickedAt > LATE_MS
-    tickedAt = now
-    if (isLate) return
+  const stop = everyPrompt(clock, TICKS, (now) => {
     // The loop runs from the end: a removed watcher is replaced by the last one, which has had its tick.
     for (let at = watchers.length - 1; at >= 0; at--) watchers[at]?.tick(now)
   })

@@ -7,6 +7,7 @@ const QUOTE_RESOURCE = 'shared/resources/quote-resource.ts'
 const BUYER_ANSWER = 'data-plane/pipeline/buyer-answer.ts'
 const SEND = 'data-plane/upstream/send.ts'
 const LIMITS = 'data-plane/http/connection-limits.ts'
+const PROMPT = 'shared/every-prompt.ts'
 const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 
 /** Mistakes in the costs, holds and records of calls. */
@@ -136,8 +137,8 @@ const ENDS: readonly Mutant[] = [
 
 /** Mistakes of timers after a stall of the process, and with connections that are opened ahead. */
 const STALLS: readonly Mutant[] = [
-  mutant('body_is_cut_before_it_is_read', tests('unit/connection-limits'), `${LIMITS}#watchSlowBodies`, {
-    'if (passedMs > LATE_MS) {': 'if (passedMs > 100 * LATE_MS) {',
+  mutant('body_is_cut_before_it_is_read', tests('unit/connection-limits'), `${PROMPT}#everyPrompt`, {
+    'if (passedMs > lateMs)': 'if (passedMs > 100 * lateMs)',
   }),
   mutant('stall_is_time_of_the_sender', tests('unit/connection-limits'), `${LIMITS}#watchSlowBodies`, {
     'stalledMs += passedMs': 'stalledMs += passedMs - passedMs',
@@ -151,8 +152,8 @@ const STALLS: readonly Mutant[] = [
   mutant('idle_connection_never_closes', tests('unit/idle-connections'), 'shared/idle-connections.ts', {
     'overdue.get(socket) === socket.bytesRead': 'overdue.get(socket) === -1',
   }),
-  mutant('stall_ends_calls', tests('unit/ticker'), 'data-plane/pipeline/ticker.ts#createTicker', {
-    'if (isLate) return': 'if (isLate && watchers.length === 0) return',
+  mutant('stall_ends_calls', tests('unit/ticker'), `${PROMPT}#everyPrompt`, {
+    'if (passedMs > lateMs) onStall?.(passedMs)': 'if (passedMs > lateMs && onStall !== undefined) onStall(passedMs)',
   }),
 ]
 

@@ -12,9 +12,8 @@ import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, heading, offerOf, openPerson, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
 import { handsOf } from '#test/support/page/page-hands.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
+import { BUSY_MS } from '#test/support/run/until.ts'
 
-/** The time on a busy machine within which a payout is planned, signed, mined and confirmed. */
-const PAID_MS = 300_000
 const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 let network: Network
 let browser: Browser
@@ -130,7 +129,7 @@ it('a seller requests a payout by keyboard, an operator holds and releases it by
   await decide('Release', ['held', 'scheduled'])
 
   await fund()
-  await payout.getByText('paid', { exact: true }).waitFor({ timeout: PAID_MS })
+  await payout.getByText('paid', { exact: true }).waitFor({ timeout: BUSY_MS })
   await payout.getByTitle(/^0x[0-9a-f]{64}$/).waitFor()
   expect([...seller.complaints, ...operator.complaints]).toEqual([])
   await Promise.all([seller.context.close(), operator.context.close()])
@@ -181,7 +180,7 @@ it('an operator sees a payment by wallet among the newest, and none as open once
     .getByRole('table', { name: 'Wallet payments', exact: true })
     .locator('tbody tr')
     .filter({ hasText: payer.slice(0, 8) })
-  await payment.getByText('confirmed', { exact: true }).waitFor({ timeout: PAID_MS })
+  await payment.getByText('confirmed', { exact: true }).waitFor({ timeout: BUSY_MS })
   await page.getByText('No payment is open').waitFor()
   expect(await page.getByText('No wallet payments').count()).toBe(0)
   expect(operator.complaints).toEqual([])
@@ -200,9 +199,9 @@ it('a buyer pays from the wallet: a permit by signature, credit that is advanced
   await dialog(page).waitFor({ state: 'detached' })
   const line = page.getByRole('region', { name: 'Pay from your wallet' })
   await line.getByText('open', { exact: true }).waitFor()
-  await line.getByText('$5.00').waitFor({ timeout: PAID_MS })
-  await line.getByText('$1.000000 of at most $1.00').waitFor({ timeout: PAID_MS })
-  await line.getByText('$3.00', { exact: true }).waitFor({ timeout: PAID_MS })
+  await line.getByText('$5.00').waitFor({ timeout: BUSY_MS })
+  await line.getByText('$1.000000 of at most $1.00').waitFor({ timeout: BUSY_MS })
+  await line.getByText('$3.00', { exact: true }).waitFor({ timeout: BUSY_MS })
 
   await line.getByRole('button', { name: 'End payment' }).click()
   await dialog(page).getByRole('row', { name: 'State open closed' }).waitFor()
@@ -270,7 +269,7 @@ it.each([
     await second
       .getByRole('table', { name: 'Deposits' })
       .getByRole('row', { name: /credited.*\$2\.00/ })
-      .waitFor({ timeout: PAID_MS })
+      .waitFor({ timeout: BUSY_MS })
     await other.open('/buyer/keys', 'k')
     await other.press('New key')
     await other.write('Name', 'first')
@@ -312,7 +311,7 @@ it.each([
     await hands.open('/seller/payouts', 'p')
     await hands.press('Pay me now')
     const payout = page.getByRole('table', { name: 'Payouts' }).locator('tbody tr').first()
-    await payout.getByText('paid', { exact: true }).waitFor({ timeout: PAID_MS })
+    await payout.getByText('paid', { exact: true }).waitFor({ timeout: BUSY_MS })
     const hash = await payout.getByTitle(/^0x[0-9a-f]{64}$/).getAttribute('title')
     const { status } = await chain.publicClient.getTransactionReceipt({ hash: Hash.parse(hash) })
     expect(status).toBe('success')

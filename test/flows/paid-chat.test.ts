@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { testChain } from '#test/support/chain/chain.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
-import { until } from '#test/support/run/until.ts'
+import { BUSY_MS, until } from '#test/support/run/until.ts'
 
 const run = promisify(execFile)
 const MODEL = 'gpt-5-mini'
@@ -195,7 +195,7 @@ describe('a paid chat call through both planes', () => {
     const balance = () => testChain(rpcUrl).usdcBalance(privateKeyToAddress(key))
     const before = await balance()
     const [, lines = ''] = /^Pay for one call .*\n\n((?: {2}.*\n)+)/m.exec(network.output()) ?? []
-    const { stdout, stderr } = await run('/bin/sh', ['-c', lines], { timeout: 300_000 })
+    const { stdout, stderr } = await run('/bin/sh', ['-c', lines], { timeout: BUSY_MS })
     expect(stdout).toMatch(/^transaction +0x[0-9a-f]{64}$/m)
     expect(stdout + stderr).not.toContain(key.slice(2))
     expect(before - (await balance())).toBe(1_000n)

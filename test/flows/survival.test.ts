@@ -14,13 +14,12 @@ import { startNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
 import { openPerson } from '#test/support/page/page-browser.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
-import { until } from '#test/support/run/until.ts'
+import { BUSY_MS, until } from '#test/support/run/until.ts'
 
 const run = promisify(execFile)
 const MODEL = 'gpt-5-mini'
 const REVOKED_WITHIN_MS = 5_000
 const ROUTED_WITHIN_MS = 1_000
-const PAGE_MS = 300_000
 let network: Network
 let browser: Browser
 
@@ -70,7 +69,7 @@ async function balance(): Promise<bigint> {
 async function checkLedger(): Promise<string> {
   const { stdout } = await run('npm', ['run', '--silent', 'check:ledger', '--', '--quiesce'], {
     env: { ...process.env, MARKET_HOME: network.home },
-    timeout: 300_000,
+    timeout: BUSY_MS,
   })
   return stdout
 }
@@ -230,15 +229,15 @@ describe('the market survives', () => {
     await page.goto(`${url}/buyer/credit`)
     await page.getByText('Available credit').waitFor()
     process.kill(network.sandbox.pids['control_plane'] ?? 0, 'SIGKILL')
-    await page.getByText('Reconnecting', { exact: true }).waitFor({ timeout: PAGE_MS })
+    await page.getByText('Reconnecting', { exact: true }).waitFor({ timeout: BUSY_MS })
     expect(await page.getByText('Available credit').isVisible()).toBe(true)
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: PAGE_MS })
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: BUSY_MS })
     // The page goes on reading without a reload.
     const shown = () =>
       page.getByText('Available credit').locator('xpath=following-sibling::dd[1]/span').getAttribute('title')
     const before = await shown()
     await ask()
-    await until('the page shows the new balance', PAGE_MS, async () => (await shown()) !== before)
+    await until('the page shows the new balance', BUSY_MS, async () => (await shown()) !== before)
     await context.close()
   })
 
@@ -250,7 +249,7 @@ describe('the market survives', () => {
     await page.getByLabel('Amount, US dollars').fill('3.25')
     await page.getByRole('button', { name: 'Sign with Test wallet' }).click()
     const lineOf = (table: string, name: RegExp) => page.getByRole('table', { name: table }).getByRole('row', { name })
-    await lineOf('Deposits', /credited.*\$3\.25/).waitFor({ timeout: PAGE_MS })
+    await lineOf('Deposits', /credited.*\$3\.25/).waitFor({ timeout: BUSY_MS })
     await lineOf('Ledger', /\+\$3\.25/)
       .first()
       .waitFor()

@@ -3,11 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
 import { programArguments } from '#test/support/run/programs.ts'
+import { BUSY_MS } from '#test/support/run/until.ts'
 
 const WALLET = `0x${'a1'.repeat(20)}`
 const SECRET = 'for tests only, 32 characters long'
-/** The longest time until a start is refused, on a busy machine. */
-const REFUSED_WITHIN_MS = 300_000
 
 let market: TestMarket
 beforeAll(async () => {
@@ -29,7 +28,7 @@ async function runAhead(args: readonly string[], environment: Record<string, str
   })
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (printed += text.toString()))
-  const limit = setTimeout(() => child.kill('SIGKILL'), REFUSED_WITHIN_MS)
+  const limit = setTimeout(() => child.kill('SIGKILL'), BUSY_MS)
   return new Promise<{ code: number | null; printed: string }>((resolve) => {
     child.on('exit', (code) => {
       clearTimeout(limit)

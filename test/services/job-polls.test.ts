@@ -23,7 +23,7 @@ import { listOffer } from '#test/support/doors/offers.ts'
 import type { JobDesk } from '#test/support/jobs/job-desk.ts'
 import { openJobDesk, SILENT, told, UNKNOWN } from '#test/support/jobs/job-desk.ts'
 import { programArguments } from '#test/support/run/programs.ts'
-import { until } from '#test/support/run/until.ts'
+import { BUSY_MS, until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 let jobs: JobDesk
@@ -76,7 +76,7 @@ async function dieAt(point: CrashPoint): Promise<unknown> {
   }
   const args = await programArguments('test/bench/job-poller.ts')
   const worker = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env: environment })
-  const [, signal] = await once(worker, 'exit', { signal: AbortSignal.timeout(300_000) })
+  const [, signal] = await once(worker, 'exit', { signal: AbortSignal.timeout(BUSY_MS) })
   return signal
 }
 

@@ -14,6 +14,7 @@ import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
 import { purgeLentOffer } from '#control-plane/services/lending/lent-offers.ts'
 import { procedureWords, readProcedures } from '#dev/procedures/procedures.ts'
 import { runMarket } from '#test/support/market/command-line.ts'
+import { BUSY_MS } from '#test/support/run/until.ts'
 
 const NO_MARKET = { MARKET_CONFIG_DIR: '/nonexistent', MARKET_HOME: '/nonexistent' }
 let folder: string
@@ -209,8 +210,6 @@ describe('the program without a market', () => {
   })
 })
 
-/** The longest wait for a shell. */
-const SHELL_MS = 300_000
 const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
 
 describe('completion', () => {
@@ -243,7 +242,7 @@ describe('completion', () => {
     writeFileSync(file, completionScript('fish', { groups: GROUPS, commands: COMMANDS }))
     const asked = (line: string) => {
       const script = `source ${file}; complete -C '${line}'`
-      const answer = execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', timeout: SHELL_MS })
+      const answer = execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', timeout: BUSY_MS })
       return answer
         .trim()
         .split('\n')
@@ -278,7 +277,7 @@ done
       ['market --json keys ', 'revoke'],
       ['market operator catalog import --', '--yes'],
     ]
-    const told = execFileSync('zsh', ['-f', asking, ...questions.flat()], { encoding: 'utf8', timeout: SHELL_MS })
+    const told = execFileSync('zsh', ['-f', asking, ...questions.flat()], { encoding: 'utf8', timeout: BUSY_MS })
     const [, catalog, keys, options] = told.split('asked ')
     expect(catalog).toContain('List changes of the catalogue')
     expect(keys).toMatch(/create.*list/s)

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { holdsKey } from '#data-plane/upstream/key-traces.ts'
 import { askRaw } from '#test/support/market/raw-http.ts'
-import { until } from '#test/support/run/until.ts'
+import { BUSY_MS, until } from '#test/support/run/until.ts'
 import {
   ask,
   breakOff,
@@ -200,7 +200,7 @@ export function describeBodies(): void {
       socket.on('error', () => undefined)
       await new Promise((written) => socket.write(`${headOf(`content-length: ${text.length + 1}`)}${text}`, written))
       socket.end()
-      if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(300_000) })
+      if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(BUSY_MS) })
       expect(provider.heard).toEqual([])
     })
   })

@@ -9,6 +9,7 @@ import type { Network } from '#test/support/market/network.ts'
 import { startNetwork } from '#test/support/market/network.ts'
 import type { RecordingProvider } from '#test/support/market/recording-provider.ts'
 import { startRecordingProvider } from '#test/support/market/recording-provider.ts'
+import { BUSY_MS } from '#test/support/run/until.ts'
 import type { Lending, LentKey } from './lent-keys.ts'
 import { openLending } from './lent-keys.ts'
 
@@ -106,9 +107,6 @@ export const lendImages = (keys: readonly LentKey[]) => lending.lend('provider-p
 
 export const MEGABYTE = 1_048_576
 
-/** The longest time until the market closes a connection after its client has disconnected. */
-const CLOSED_MS = 300_000
-
 /**
  * Sends the beginning of a request unchanged, and disconnects once the provider has the head. Resolves when the market
  * has closed the connection too.
@@ -122,5 +120,5 @@ export async function breakOff(text: string): Promise<void> {
   socket.write(text, 'latin1')
   await begun
   socket.end()
-  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(CLOSED_MS) })
+  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(BUSY_MS) })
 }

@@ -5,12 +5,11 @@ import { z } from 'zod'
 import type { Seen } from '#test/support/outcomes/outcome-call.ts'
 import type { Ended, Health, Words } from '#test/support/outcomes/outcome-words.ts'
 import { EndedSchema, sectionText, wordsOf } from '#test/support/outcomes/outcome-words.ts'
-import { until } from '#test/support/run/until.ts'
+import { BUSY_MS, until } from '#test/support/run/until.ts'
 import { json, KEY, lending, network, provider } from './forwarded-market.ts'
 
 /** Bookings may wait on a busy machine. */
 const BOOKED_MS = 45_000
-const ASKED_MS = 300_000
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -197,12 +196,12 @@ function send({ asks, leaves }: ForwardedRow, offer: string): Promise<Seen> {
     sent.on('error', (error) => {
       if (!hasLeft) reject(error)
     })
-    const cue = leaves === 'on a cue' ? once(moments, 'cue', { signal: AbortSignal.timeout(ASKED_MS) }) : undefined
+    const cue = leaves === 'on a cue' ? once(moments, 'cue', { signal: AbortSignal.timeout(BUSY_MS) }) : undefined
     sent.end(body)
     void cue?.then(async () => {
       hasLeft = true
       sent.destroy()
-      await until('the market reads on without its buyer', ASKED_MS, hasDetached)
+      await until('the market reads on without its buyer', BUSY_MS, hasDetached)
       moments.emit('left')
       resolve(
         seenAs({ rid: await ridAt(offer), status: 0, code: undefined, hasContent: false, isBroken: false, hasLeft }),

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { BUSY_MS } from '#test/support/run/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../control-plane/cli/market.mjs', import.meta.url))
-const LIMIT_MS = 300_000
 
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 export type Surroundings = {
@@ -42,7 +42,7 @@ function run(command: string, args: readonly string[], { env = {}, input, answer
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'xterm-256color', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
-    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS)
+    const limit = setTimeout(() => child.kill('SIGKILL'), BUSY_MS)
     let out = ''
     let err = ''
     let answered = 0

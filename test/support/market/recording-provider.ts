@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
+import { BUSY_MS } from '#test/support/run/until.ts'
 
 /** A request as a provider received it. */
 export type Heard = {
@@ -17,7 +18,6 @@ export type Heard = {
 export type Answers = (request: IncomingMessage, response: ServerResponse, heard: Heard) => void
 
 const MAX_KEPT_BYTES = 65_536
-const BEGINS_MS = 300_000
 
 /** A provider that records its requests, and answers as the test says. */
 export async function startRecordingProvider(host: string) {
@@ -51,7 +51,7 @@ export async function startRecordingProvider(host: string) {
       answer = next
     },
     /** Resolves when the head of the next request has arrived. */
-    begins: () => once(server, 'request', { signal: AbortSignal.timeout(BEGINS_MS) }),
+    begins: () => once(server, 'request', { signal: AbortSignal.timeout(BUSY_MS) }),
     close: () => server.close().closeAllConnections(),
   }
 }

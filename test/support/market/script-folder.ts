@@ -3,10 +3,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { BUSY_MS } from '#test/support/run/until.ts'
 import type { Network } from './network.ts'
-
-/** Milliseconds that one script of the docs may take on a busy machine. */
-const RUN_MS = 300_000
 
 /** A market, and a folder in which scripts of the docs run like on a reader's machine. */
 export type ScriptFolder = {
@@ -33,7 +31,7 @@ export async function openScriptFolder(network: Network): Promise<ScriptFolder> 
     path,
     write: (name, text) => writeFile(join(path, name), text),
     run: async (program, args, environment = {}) => {
-      const options = { cwd: path, timeout: RUN_MS, env: { PATH: process.env['PATH'], ...environment } }
+      const options = { cwd: path, timeout: BUSY_MS, env: { PATH: process.env['PATH'], ...environment } }
       return (await promisify(execFile)(program, args, options)).stdout
     },
     remove: async () => {

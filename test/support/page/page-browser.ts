@@ -1,9 +1,10 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { z } from 'zod'
+import { BUSY_MS } from '#test/support/run/until.ts'
 
 const Code = z.object({ code: z.string() })
-/** Longer than a screen takes to load, and a change to reach it, on a machine that is ten times slower. */
-export const SCREEN_MS = 300_000
+/** Longer than a screen takes to load, and a change to reach it. */
+export const SCREEN_MS = BUSY_MS
 
 /** Problems that a browser reports: blocked content, errors on the console, and unhandled rejections. */
 export type Complaints = readonly string[]

@@ -4,6 +4,8 @@ const LAST_PAUSE_MS = 250
 const GROWTH = 1.25
 /** A deadline is meant for a quiet machine. A busy machine gets this many times as long. */
 const PATIENCE = 20
+/** Milliseconds for which a test waits for an event, a program or a screen, on a busy machine, too. */
+export const BUSY_MS = 300_000
 /** Below the time that a test may take, so that the error names the check. */
 const MOST_MS = 500_000
 

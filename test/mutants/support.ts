@@ -23,8 +23,7 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
     'const key = names?.key ?? keyOrId': 'const key = names === undefined ? keyOrId : keyOrId',
   }),
   mutant('a-reversal-of-a-job-takes-its-quote-out-of-escrow', REVERSAL_TEST, `${REVERSAL}#findJobCharge`, {
-    'bookedEntries: [...(await listBookedEntries(ctx.db, rid)), ...end]':
-      'bookedEntries: end.length === 0 ? [] : await listBookedEntries(ctx.db, rid)',
+    'bookedEntries: [...quote, ...end]': 'bookedEntries: end.length === 0 ? [] : quote',
   }),
   mutant('a-job-is-reversed-under-each-of-its-names', REVERSAL_TEST, `${REVERSAL}#findJobCharge`, {
     'key: rid,': 'key: END_KEY + rid,',

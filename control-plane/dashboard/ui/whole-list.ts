@@ -32,7 +32,7 @@ export function fileOf<Result, Variables>(
   }
 }
 
-/** Reads every page of a screen's list, from the first on. `isCut` says that more than 5,000 rows are there. */
+/** Reads every page of a screen's list, from the first on. `isCut` says that the list has more rows than that. */
 export function pagesOf<Result, Variables, Row>(
   document: Question<Result, Variables>,
   variables: Variables,

@@ -55,7 +55,9 @@ async function findReversible(ctx: ReverseCtx, keyOrId: string): Promise<Reversi
         message: NEVER[kind] ?? `A transaction of the kind ${kind} cannot be reversed.`,
       })
     case 'with_job':
-      return findJobCharge(ctx, kind === 'escrow' ? key : key.slice(END_KEY.length))
+      return kind === 'escrow'
+        ? findJobCharge(ctx, key, { quote: bookedEntries })
+        : findJobCharge(ctx, key.slice(END_KEY.length), { end: bookedEntries })
     case 'fiat_only':
       if (bookedEntries.some(({ account }) => account === PLATFORM_ACCOUNTS.externalUsdc)) {
         throw new AppError('conflict', { message: 'A transfer on the chain cannot be reversed. Adjust the balance.' })
@@ -81,12 +83,17 @@ async function requireUnreversed({ ledger }: ReverseCtx, name: string): Promise<
  * The charge of a job that has ended: the lines of its quote and of its end. The escrow's lines cancel out, so the
  * quotes of other jobs of the buyer stay in escrow.
  */
-async function findJobCharge(ctx: ReverseCtx, rid: string): Promise<Reversible> {
-  const end = await listBookedEntries(ctx.db, `${END_KEY}${rid}`)
+async function findJobCharge(
+  ctx: ReverseCtx,
+  rid: string,
+  known: { readonly quote?: readonly BookedLine[]; readonly end?: readonly BookedLine[] },
+): Promise<Reversible> {
+  const end = known.end ?? (await listBookedEntries(ctx.db, `${END_KEY}${rid}`))
   if (end.length === 0) throw new AppError('conflict', { message: 'This job still runs. Reverse it after its end.' })
   await requireUnreversed(ctx, `${END_KEY}${rid}`)
   await requireArrival(ctx, rid)
-  return { key: rid, bookedEntries: [...(await listBookedEntries(ctx.db, rid)), ...end] }
+  const quote = known.quote ?? (await listBookedEntries(ctx.db, rid))
+  return { key: rid, bookedEntries: [...quote, ...end] }
 }
 
 /**

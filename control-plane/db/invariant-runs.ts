@@ -27,5 +27,5 @@ export async function listInvariantRuns(db: Database, limit: number): Promise<In
 /** Deletes runs without a breach, but keeps the newest `keep` runs. */
 export async function trimInvariantRuns(db: Database, keep: number): Promise<void> {
   await sql`delete from invariant_run where breaches = '{}'
-    and id < (select id from invariant_run order by id desc offset ${keep} limit 1)`.execute(db)
+    and id <= (select id from invariant_run order by id desc offset ${keep} limit 1)`.execute(db)
 }

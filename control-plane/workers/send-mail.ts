@@ -7,7 +7,7 @@ const CONCURRENCY = 2
 
 /**
  * Sends queued mails. A mail that the server cannot take now is tried again after growing pauses; one that it refuses,
- * or whose time is over, is dropped. No log has an address or a text.
+ * or whose time is over, is dropped. No line of the log contains an address or a text.
  */
 export function startSendMail(plane: WorkerPlane): RunningWorker {
   const { mail: parts } = plane
@@ -19,7 +19,7 @@ export function startSendMail(plane: WorkerPlane): RunningWorker {
       const mail = openQueuedMail(plane.settings.keyRing, data, plane.clock.now())
       if (mail === undefined) return
       const answer = await parts.send(mail)
-      if (answer.kind === 'unreachable') throw new Error(`the mail server did not take it (${answer.reason})`)
+      if (answer.kind === 'unreachable') throw new Error(`the mail server did not take the mail (${answer.reason})`)
       if (answer.kind === 'refused') plane.log.warn({ job: id, reason: answer.reason }, 'a mail was refused')
     },
   })

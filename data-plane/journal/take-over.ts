@@ -34,7 +34,11 @@ export async function takeOver(directory: string, ports: TakeOver): Promise<bool
       { directory: basename(directory), lost: lostBytes },
       'the disk changed records of a dead process: they are lost',
     )
-  if (cut) log.warn({ segment: basename(cut.path), byte: cut.at }, 'a dead process left the end of its journal cut')
+  if (cut)
+    log.warn(
+      { segment: basename(cut.path), byte: cut.at },
+      'a dead process left a cut record at the end of its journal',
+    )
   let count = 0
   const captured = new Set<string>()
   const running = new Map<string, { readonly subject: RecordSubject; readonly event: string }>()

@@ -192,7 +192,7 @@ function watch(state: State): void {
   }
   if (silentMs > GIVE_UP_MS && !state.hasGivenUp) {
     state.hasGivenUp = true
-    log.error({ silentMs }, 'the connection to the journal is closed, because it is silent')
+    log.error({ silentMs }, 'the journal is given up, because its disk is silent')
     onGiveUp()
   }
   void syncNow(state)

@@ -6,7 +6,8 @@ const MAKE_MS = 5 * SECOND
 const Made = z.object({ code: z.string() })
 
 /**
- * Creates links that sign one browser in as the sample buyer, seller and operator. None when the market creates none.
+ * Creates links that sign one browser in as the sample buyer, seller and operator. The list is empty when the market
+ * cannot create them.
  */
 export async function makeSignInLinks(sandbox: Sandbox): Promise<readonly SignInLink[]> {
   const { control_plane_url: door, dashboard_url: page } = sandbox

@@ -5,8 +5,8 @@ import { isTransient } from '#shared/transient.ts'
 const TRIES = 5
 
 /**
- * Repeats work without side effects when a busy server let its time limit pass. Throws the error of the last try, and
- * any other error at once.
+ * Repeats work without side effects when a busy server exceeds a time limit. Throws the error of the last try, and any
+ * other error at once.
  */
 export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {

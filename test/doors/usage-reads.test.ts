@@ -43,7 +43,7 @@ const get = (path: string, person: Person) => market.rest('GET', `/v1/buyer${pat
 const page = async (path: string, person: Person) => Page.parse((await get(path, person)).body)
 
 describe('the list of calls', () => {
-  it('is sorted by a value over the whole list, in both directions, and a page goes on in its own order alone', async () => {
+  it('is sorted by a value over the whole list, in both directions, and a token of a page works in its own order only', async () => {
     const buyer = await market.person()
     await grant(market.world.db, buyer.buyer.account, 1_000_000)
     const wishes = [
@@ -132,7 +132,7 @@ describe('the list of calls', () => {
 })
 
 describe('sums of usage', () => {
-  it('are there for the period just before, with the same filters, and none of them twice', async () => {
+  it('also cover the period just before, with the same filters, and count no call twice', async () => {
     const buyer = await market.person()
     await grant(market.world.db, buyer.buyer.account, 1_000_000)
     await book(buyer, [

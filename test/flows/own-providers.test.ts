@@ -91,7 +91,7 @@ describe("a buyer's own providers", () => {
     expect(generation).toMatchObject({ data: { is_byok: true, total_cost: 0 } })
   })
 
-  it('give way to the marketplace when they fail, which is charged as usual', async () => {
+  it('give way to the marketplace when they fail, and the call is charged as usual', async () => {
     const key = await buyer(1, [{ model: MODEL }])
     await whileFailing([3], async () => {
       const answer = await ask(key)
@@ -147,7 +147,7 @@ describe("a buyer's own providers", () => {
     })
   })
 
-  it('serve below any floor but not under min{N}, and follow the lists of the call', async () => {
+  it('serve calls with any minimum discount but not under /min{N}, and follow the lists of the call', async () => {
     const key = await buyer(1, [{ model: MODEL }])
     expect((await ask(key, { fields: { min_discount_pct: 99 } })).seen).toEqual([200, 'own_key', 'rt-own'])
     expect((await ask(key, { path: '/min10/v1/chat/completions' })).seen).toEqual([200, 'marketplace', 'rt-cheap'])

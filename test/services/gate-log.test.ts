@@ -77,7 +77,7 @@ async function startFromLog(): Promise<void> {
 }
 
 describe('the log of the gate', () => {
-  it('contains nothing of a reserve, which waits for no disk, and the whole record of a capture and of a release', async () => {
+  it('has no bytes of a reserve, but the whole record of a capture and of a release', async () => {
     const keyId = ids.make('key')
     const before = await logBytes()
     const open = await reserve({ keyId: null, dailyCapMicro: null })
@@ -112,13 +112,13 @@ describe('the log of the gate', () => {
     expect(new Set(unposted)).toEqual(new Set([captured, capped]))
   })
 
-  it('lets a server that starts from it grant nothing: the server has no script', async () => {
+  it('does not bring the scripts back, so a server that starts from the log grants nothing', async () => {
     await reserve({ keyId: null, dailyCapMicro: null })
     await startFromLog()
     await expect(reserve({ keyId: null, dailyCapMicro: null })).rejects.toThrow(/NOSCRIPT/)
   })
 
-  it('lets a replica have every hold', async () => {
+  it('passes every hold on to a replica', async () => {
     const replica = await startRedis({ dataDir: join(folder, 'replica'), appendOnly: false })
     const reader = new Redis(replica.url)
     try {

@@ -36,7 +36,8 @@ afterAll(() => stop())
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
 /**
- * Waits until the worker has brought a payment to a final block and into the books, and checks for one transfer of it.
+ * Waits until the worker has brought a payment to a final block and into the books, and checks that the chain has one
+ * transfer of the payment.
  */
 async function endsPaid(payment: Claimed, scheme: Scheme, ctx: TurnCtx = world.ctx): Promise<void> {
   await until('the payment is mined', 30_000, async () => {
@@ -58,7 +59,7 @@ const FAULTS: readonly RpcFault[] = [
 ]
 
 describe('an unreachable chain', () => {
-  it.each(FAULTS)('refuses no claim for lack of knowledge: $kind', async (fault) => {
+  it.each(FAULTS)('closes claims, and calls no payment invalid: $kind', async (fault) => {
     const wallet = await chain.newWallet(RICH)
     for (const scheme of ['exact', 'upto'] as const) {
       const signed = await world.sign(wallet, scheme, PRICE)

@@ -88,7 +88,7 @@ describe('an embeddings request', () => {
     expect(request.adaptedParams).toEqual([])
   })
 
-  it('leaves out an encoding that the model does not support, and names it; sizes are never left out', () => {
+  it('leaves out an encoding that the model does not support, and reports the change; sizes are never left out', () => {
     const target = buildTarget(buildModel({ parameters: ['temperature'] }))
     const call = read({ ...GOOD, encoding_format: 'base64', dimensions: 3 })
     expect(call.encode(buildPlan({ target })).adaptedParams).toContain('encoding_format')

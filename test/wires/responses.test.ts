@@ -157,7 +157,7 @@ describe('a responses request', () => {
     ).toBeUndefined()
   })
 
-  it('accepts a request to shorten input, and names it: input is never shortened', () => {
+  it('accepts a request to shorten the input, and reports that the input was not shortened', () => {
     const adaptedBy = (body: object) => read(body).encode(buildPlan()).adaptedParams
     expect(adaptedBy({ ...GOOD, truncation: 'auto' })).toEqual(['truncation', 'max_output_tokens'])
     expect(adaptedBy({ ...GOOD, truncation: 'disabled' })).toEqual(['max_output_tokens'])

@@ -68,7 +68,7 @@ describe('a speech request', () => {
 })
 
 describe('a speech request without a voice', () => {
-  it.each([undefined, null])('is sent with a default one where it is %j, and names it', (voice) => {
+  it.each([undefined, null])('gets a default voice for %j, and the report of changes names the member', (voice) => {
     const { body, adaptedParams } = read({ ...GOOD, voice }).encode(buildPlan())
     expect(JSON.parse(body)).toEqual({ model: 'vendor-gpt-5-mini', input: 'Hello.', voice: 'alloy' })
     expect(adaptedParams).toEqual(['voice'])
@@ -240,7 +240,7 @@ describe('an answer in sound, requested in events', () => {
     })
   })
 
-  it('has error texts for a failure, and for a silence', () => {
+  it('has an event for a failure and a comment for a silence', () => {
     const [failed] = eventsOf(decoder().fail(new AppError('upstream_error')))
     expect(failed.error.code).toBe('upstream_error')
     expect(decoder().keepAlive()).toBe(': keep-alive\n')

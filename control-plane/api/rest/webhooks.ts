@@ -25,7 +25,7 @@ const WITH_SECRET = writtenAs(
     secret: z.string().optional().describe('The secret that signs deliveries (Standard Webhooks). It is shown once.'),
   }).meta({
     id: 'WebhookWithSecret',
-    description: 'A webhook with the secret that signs its deliveries. It is shown this once.',
+    description: 'A webhook with the secret that signs its deliveries. It is shown once.',
   }),
   ({ secret, ...hook }: WebhookWithSecret) => (secret === null ? hook : { ...hook, secret: secret.reveal() }),
 )

@@ -61,7 +61,7 @@ export type Gate = {
   unposted(olderThanMs: number, limit: number): Promise<string[]>
   /** Usage events of the given calls that are captured and not posted. */
   captured(calls: readonly CapturedCall[]): Promise<string[]>
-  /** Returns at most `limit` expired holds. Returns their number. */
+  /** Gives back the money of at most `limit` expired holds. Returns their number. */
   expireHolds(limit: number): Promise<number>
   /**
    * Announces that a key's counter will be seeded with everything posted before a future instant. Returns the instant

@@ -61,7 +61,7 @@ export const AllowanceViewSchema = z
     advancedUsdc: MicroDigits.describe('Advanced credit that the market has not taken back, spent or not.'),
     owedUsdc: MicroDigits.describe('The spent part of the advanced credit. The market draws it from the wallet.'),
     limitUsdc: MicroDigits.describe('The most credit that the market advances.'),
-    batchUsdc: MicroDigits.describe('The market draws a debt at once from this amount on.'),
+    batchUsdc: MicroDigits.describe('The market draws a debt of this amount or more at once.'),
     batchSeconds: Count.describe('The market draws a smaller debt after this time, in seconds.'),
     permit: PermitViewSchema.nullable().describe('The newest permit that you submitted.'),
     draws: z.array(DrawViewSchema).readonly().describe('Draws from the wallet, newest first.'),

@@ -12,7 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AuditLine } from './audit.ts'
 import { AuditFilterFields, entryOf, filterOf, organizationLog } from './audit.ts'
 
-/** The kind of export that a link of this file opens. */
+/** The kind of export in the link to a file of the audit. */
 export const AUDIT_EXPORT = 'audit'
 
 /** Entries in one read. A download holds the text of one read in memory. */

@@ -37,7 +37,7 @@ const REREAD_MOST_MS = 10 * MINUTE
  * difference may be money that has left.
  */
 const LATE_MS = 2 * MINUTE
-/** The name of this hold on payouts, which ends with the difference. */
+/** The name of the hold on payouts while the balance differs from the transfers. */
 export const BALANCE_HOLD = 'chain:balance'
 
 /**

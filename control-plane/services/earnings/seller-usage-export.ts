@@ -19,7 +19,7 @@ import { isId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { wholeNumber } from '#shared/texts.ts'
 
-/** The kind of export that a link of this file opens. */
+/** The kind of export in the link to a file of sales. */
 export const SELLER_USAGE_EXPORT = 'seller-usage'
 
 /** Most rows of a file, and rows in one read. A download holds the text of one read in memory. */

@@ -32,7 +32,7 @@ const MAX_TOUCHED = 100
 export const DeclaredIncidentSchema = z.object({
   id: z.string(),
   title: z.string(),
-  /** The models and providers concerned. When both lists are empty, it concerns the whole market. */
+  /** The models and providers concerned. When both lists are empty, the incident concerns the whole market. */
   models: z.array(z.string()).readonly(),
   providers: z.array(z.string()).readonly(),
   state: z.enum(INCIDENT_STATES),

@@ -30,8 +30,8 @@ export type JobPolls = {
 }
 
 /**
- * Polls providers until their jobs end, each job on its own schedule. Many workers may do so: one at a time has a job,
- * and the lease of a worker that dies returns it.
+ * Polls providers until their jobs end, each job on its own schedule. Many workers may do so: a job has one worker at a
+ * time, and is free again when the lease of a dead worker ends.
  */
 export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
   const underWay = new Set<Promise<void>>()
@@ -152,7 +152,7 @@ export async function bookParkedEnds(ctx: Pick<JobLineCtx, 'db' | 'ledger' | 'ga
     }
     booked += 1
     await confirmBuyers(ctx, balances).catch((error: unknown) =>
-      ctx.log.warn({ err: error, rid: end.rid }, 'the gate gets the balance after a job later'),
+      ctx.log.warn({ err: error, rid: end.rid }, 'the gate gets the balance of the buyer of a job later'),
     )
   }
   return booked

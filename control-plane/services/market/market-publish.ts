@@ -7,7 +7,7 @@ export function publishFigures(ctx: Pick<Ctx, 'publication'>): Promise<void> {
   return ctx.publication.publishSoon(['markets', 'trades', 'sold'])
 }
 
-/** Publishes the offers of models with sales over the last day, where the order by speed has changed. */
+/** Publishes the offers of models with sales over the last day, whose order by speed may have changed. */
 export async function publishSpeeds(ctx: Pick<Ctx, 'db' | 'clock' | 'publication'>): Promise<void> {
   await ctx.publication.publishOffers(await listTradedModels(ctx.db, dayBefore(ctx.clock.now())))
 }

@@ -87,7 +87,7 @@ async function book(ctx: FinishCtx): Promise<number> {
       await bookPayment(ctx, payment)
       booked += 1
     } catch (error) {
-      // A payment that cannot be booked needs a person, and delays no other.
+      // A payment that cannot be booked needs an operator, and delays no other.
       ctx.log.error({ err: error, rid: payment.rid }, 'a payment could not be booked')
     }
   }

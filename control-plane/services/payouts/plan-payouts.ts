@@ -173,14 +173,14 @@ export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): 
   return planned
 }
 
-/** Plans for one seller. A seller whose plan fails needs a person, and delays no other. */
+/** Plans for one seller. A seller whose plan fails needs an operator, and delays no other. */
 async function drainSeller(ctx: PayoutCtx, seller: AccountId, payoutOrder: PayoutOrder): Promise<number> {
   try {
     const planned = await transact(ctx.db, (trx) => planSeller(ctx, trx, seller, payoutOrder))
     crashPoint('payout_planned')
     return planned.length
   } catch (error) {
-    ctx.log.error({ err: error, seller }, 'a seller could not be planned for')
+    ctx.log.error({ err: error, seller }, 'the payouts of a seller could not be planned')
     return 0
   }
 }

@@ -61,7 +61,9 @@ export const createEmailLink = defineOperation({
   countBy: ({ email }) => email,
   isAudited: false,
   idempotency: 'none',
-  output: z.object({ expiresAt: UnixMs }).meta({ id: 'EmailLink', description: 'The end of the link that was sent.' }),
+  output: z
+    .object({ expiresAt: UnixMs })
+    .meta({ id: 'EmailLink', description: 'A link that was sent, with the time at which it expires.' }),
   run: async (ctx, actor: Actor, { browser, email: address, purpose, to }) => {
     const mail = requireMail(ctx)
     ctx.clocks.requireTrusted()
@@ -137,7 +139,7 @@ export const readEmailLink = defineOperation({
 
 type LinkCtx = Pick<Ctx, 'clock' | 'settings'>
 
-/** An open link by its code. Throws `invalid_signature` for a link that was used, is too old, or never was. */
+/** An open link by its code. Throws `invalid_signature` for a link that was used, has expired or does not exist. */
 export async function findOpenLink(ctx: LinkCtx, db: Database | Trx, code: string): Promise<EmailLinkRow> {
   const hash = linkHashOf(ctx, code)
   const link = hash && (await findEmailLink(db, hash, ctx.clock.now()))

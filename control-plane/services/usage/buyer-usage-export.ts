@@ -19,7 +19,7 @@ import { standingOf } from '#shared/lookup-record.ts'
 import { readUsageFilter, UsageFilterFields } from './buyer-usage.ts'
 import { MAX_SORTED, placeCalls, SortFields } from './usage-order.ts'
 
-/** The kind of export that a link of this file opens. */
+/** The kind of export in the link to a file of calls. */
 export const BUYER_USAGE_EXPORT = 'buyer-usage'
 
 /** Most rows of a file, and rows in one read. A download holds the text of one read in memory. */

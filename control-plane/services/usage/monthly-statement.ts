@@ -14,7 +14,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId, ulidTime } from '#shared/ids.ts'
 import { drawStatement } from './draw-statement.ts'
 
-/** The kind of export that a link of this file opens. */
+/** The kind of export in the link to a monthly statement. */
 export const STATEMENT_EXPORT = 'statement'
 
 /** Most lines of a file, and lines in one read. A download holds the text of one read in memory. */

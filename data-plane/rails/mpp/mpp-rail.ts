@@ -23,7 +23,7 @@ export type MppPorts = {
   readonly signatures: WalletSignatures
   readonly ids: ChallengeIds
   readonly clock: Clock
-  /** The one of our host names that a request named, as challenges spell it. */
+  /** Our host name in the request, as challenges spell it. */
   realmOf(head: RequestHead): string
 }
 
@@ -32,7 +32,7 @@ const PROBLEMS = 'https://paymentauth.org/problems/'
 
 /**
  * Payments by the Payment scheme of HTTP authentication. A credential holds the same signature as an exact payment of
- * x402, and is settled as one. The unused part becomes the payer's credit. Paths with a floor do not offer it.
+ * x402, and is settled as one. The unused part becomes the payer's credit. Paths with a floor do not offer this rail.
  */
 export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Rail<ReadCredential> {
   const telling: Telling = {

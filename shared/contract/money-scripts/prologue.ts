@@ -54,7 +54,8 @@ end
 `
 
 /**
- * Opens an account in this epoch. Returns false when it belongs to a newer one. Fields of an older epoch are dropped.
+ * Opens an account in this epoch. Returns false when the account belongs to a newer epoch. Fields of an older
+ * epoch are dropped.
  */
 export const OPEN_ACCOUNT = `local function openAccount(key)
   local ep=tonumber(redis.call('HGET',key,'ep') or nil)

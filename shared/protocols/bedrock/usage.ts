@@ -5,8 +5,9 @@ import { keepCounts, keepServedTier, takeCounts } from '#shared/protocols/answer
 import { CONVERSE_TREE } from '#shared/protocols/answers/usage-dialects.ts'
 
 /**
- * Adds the figures of an answer or of its last event. The input excludes what was read from or written to a cache, so
- * the sum is the provider's input. Tokens written to a cache are counted by the cache's lifetime.
+ * Adds the figures of an answer or of its last event. The provider's count of input excludes tokens that were read
+ * from or written to a cache, so the input here is the sum of the three. Tokens written to a cache are counted by the
+ * cache's lifetime.
  */
 export function mergeConverseUsage(into: ReportedUsage, { usage, serviceTier }: JsonObject): void {
   if (isRecord(serviceTier)) keepServedTier(into, serviceTier['type'])

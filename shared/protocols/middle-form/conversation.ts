@@ -3,8 +3,8 @@ import type { ServiceTier } from '#shared/price-list.ts'
 
 /**
  * The middle form of a text request: the turns and the parameters, independent of a protocol and of routing. A buyer's
- * wire reads its request into it, and a provider's protocol writes it. Where buyer and provider speak the same
- * protocol, the wire edits the request's own text in place of it.
+ * wire reads a request into this form, and a provider's protocol writes the form. Where buyer and provider speak the
+ * same protocol, the wire edits the request's own text instead.
  */
 export type Conversation = {
   /** Instructions ahead of all turns, in their order. */
@@ -110,7 +110,7 @@ export type ReasoningPart = {
   readonly text: string
   readonly signature?: string
   readonly redacted?: string
-  /** The member in which its provider expects it back, and the unchanged entries of `reasoning_details`. */
+  /** The member in which the provider expects the reasoning back, and the unchanged entries of `reasoning_details`. */
   readonly member?: string
   readonly details?: readonly JsonObject[]
   /** A text that a buyer sends back in place of the reasoning. Decrypting it shows whether the platform made it. */

@@ -29,7 +29,7 @@ export type LedgerHost = {
 export type LedgerSession = {
   wall(): number
   identity(): LedgerTables['identity']
-  /** Promises that nothing will be posted before this moment from now on. Unix milliseconds. */
+  /** Nothing that is posted from now on has an earlier instant than this. Unix milliseconds. */
   horizon(): number
   read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   write<Result>(run: (tables: LedgerTables) => Result): Promise<Result>

@@ -18,7 +18,7 @@ export async function openLostJobDesk() {
   const jobs = await openJobDesk(market)
   const offer = (await listOffer(market, (await market.person()).seller)).id
 
-  /** Writes the records that Redis has lost again, as a worker would. */
+  /** Writes again the records that Redis has lost, as a worker would. */
   const restore = (ctx: JobLineCtx = market.plane) => restoreJobs(ctx, ledgerArchive(ctx))
   /** The answer, or the code of the refusal. */
   const orCode = (answer: Promise<unknown>) => answer.catch((error: unknown) => Object(error).code)

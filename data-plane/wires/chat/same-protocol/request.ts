@@ -23,9 +23,9 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The request for a seller with the OpenAI protocol. The buyer's members stay byte for byte; only the model's name, the
- * output limit and the stream options are the market's, and routing members, members that the model does not take and
- * unknown ones are left out.
+ * The request for a seller with the OpenAI protocol. The buyer's members stay byte for byte, except the model's name,
+ * the output limit and the stream options, which the market writes. Members for routing, unknown members and members
+ * that the model does not support are left out.
  */
 export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target
@@ -125,7 +125,7 @@ function functionTools(tools: unknown): Json[] | undefined {
   return keptTools.length === tools.length ? undefined : keptTools
 }
 
-/** True for a choice among left-out tools, which providers refuse. It is left out, too. */
+/** True for the choice of a tool that was left out. Providers refuse such a choice, so the choice is left out, too. */
 function isLeftOver(key: string, value: unknown, keptTools: readonly Json[]): boolean {
   if (key !== 'tool_choice' && key !== 'parallel_tool_calls') return false
   if (keptTools.length === 0) return true

@@ -302,8 +302,8 @@ function wasStale({ socket, readBefore, writtenAt, clock }: Sending, error: Erro
 }
 
 function takeError(sending: Sending, error: Error): void {
-  const { resend, isOver } = sending
-  if (resend === undefined || isOver || !wasStale(sending, error)) {
+  const { resend } = sending
+  if (resend === undefined || !wasStale(sending, error)) {
     failSending(sending, error)
     return
   }

@@ -57,7 +57,7 @@ beforeAll(async () => {
     const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${MODEL}`)
     return z.object({ offers: z.array(z.unknown()).min(1) }).safeParse(await answer.json()).success
   })
-}, 110_000)
+})
 
 afterAll(async () => {
   await network.remove()

@@ -181,9 +181,6 @@ const RESENDS: readonly Mutant[] = [
     ],
     noticedBy: RESENDS_NOTICED,
   },
-  mutant('lost_call_is_tried_again', RESENDS_NOTICED, `${SEND}#takeError`, {
-    'resend === undefined || isOver || ': 'resend === undefined || ',
-  }),
   mutant('job_is_sent_twice', RESENDS_NOTICED, 'data-plane/pipeline/attempt/ask-provider.ts#askProvider', {
     '{ firstByteMs: limitMs }': '{ firstByteMs: limitMs, mayResend: true }',
   }),

@@ -53,7 +53,7 @@ export function mostHeardTokens(
   }
 }
 
-/** The tokens of so much sound when the provider gives no figure. */
+/** The tokens of sound of this length, when the provider gives no figure. */
 export function likelySoundTokens(ms: number): number {
   return soundTokens(ms, USUAL_TOKENS_A_SECOND)
 }

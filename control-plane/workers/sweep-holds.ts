@@ -21,7 +21,7 @@ const GATE_REBUILD_MS = 1 * SECOND
 
 /**
  * Finishes the holds, captures and debits that dead processes left. One process does this every few seconds. While the
- * queue has work, a recent capture is left to it. While the queue is empty, a shorter wait applies.
+ * queue has work, recent captures are left to the queue. While it is empty, a shorter wait applies.
  */
 export function startSweepHolds(plane: WorkerPlane): RunningWorker {
   const { sweepEveryMs, unpostedAfterMs, unpostedWhenQuietMs } = plane.moneyTimes

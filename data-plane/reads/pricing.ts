@@ -35,7 +35,7 @@ export function pricingOf(unit: UnitPrices, keptBps: KeptBps) {
   }
 }
 
-/** The least billed amount of a request that uses any. Undefined members have no minimum. */
+/** The least billed amount of a unit in a request that uses the unit. Undefined members have no minimum. */
 export function shownMinimums({ milliseconds, characters }: Minimums = {}) {
   return {
     minimum_seconds: milliseconds && milliseconds / Number(MILLISECONDS_PER_SECOND),

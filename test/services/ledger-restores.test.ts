@@ -278,7 +278,7 @@ describe('a ledger that is restored from a backup', () => {
     expect(Number((await versions()).rows[0]?.at) - Number(before)).toBeGreaterThan(1_000_000_000)
   })
 
-  it('gives its nodes two minutes to read their journals, and ten seconds otherwise', async () => {
+  it('gives its nodes two minutes to read their journals; a rebuild without a restore gives ten seconds', async () => {
     await world.stopRebuilder()
     await world.ledger.insertNewNodes(['silent'])
     let at = 0

@@ -141,7 +141,7 @@ describe('a journal', () => {
 })
 
 describe('the journal of a dead process', () => {
-  it('becomes a capture of the last progress of a running call; a captured call stays as captured', async () => {
+  it('captures a running call by its last progress, and a captured call as it was captured', async () => {
     const journal = await open()
     const [running, captured, posted] = [ids.requestId(), ids.requestId(), ids.requestId()]
     capture(journal, posted, 1)

@@ -262,7 +262,7 @@ describe('a request for Bedrock', () => {
     expect([unused.json['toolConfig'], unused.adaptedParams]).toEqual([undefined, []])
   })
 
-  it('thinks at Claude within the limit, and names missing features', () => {
+  it('lets Claude think within the limit, and reports missing features', () => {
     const thinking = bedrockPlan(CLAUDE, { features: ['reasoning'] })
     const { json, adaptedParams } = sent(
       { reasoning_effort: 'medium', temperature: 0.5, top_k: 5, seed: 1, user: 'u', parallel_tool_calls: false },

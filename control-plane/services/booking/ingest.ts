@@ -171,7 +171,8 @@ async function book(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posti
 }
 
 /**
- * Books calls in one transaction. When the database refuses that for good, it books halves, down to the refused call.
+ * Books calls in one transaction. When the database refuses the transaction for good, each half of the calls gets a
+ * transaction of its own, down to the refused call.
  */
 async function bookTogether(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posting): Promise<Booked> {
   if (events.length === 0) return { events: [], balances: [] }

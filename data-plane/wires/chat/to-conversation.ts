@@ -65,7 +65,8 @@ export function askedOf(request: ChatRequest): AnswerContext {
 }
 
 /**
- * A chat request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are named.
+ * A chat request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are
+ * reported as left out.
  */
 export function toConversation(request: ChatRequest): Conversation {
   const { body, isStreamed, maxTokens } = request

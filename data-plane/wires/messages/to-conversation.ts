@@ -62,7 +62,8 @@ const SPELLING: Readonly<Record<string, string>> = {
 }
 
 /**
- * A message request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are named.
+ * A message request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are
+ * reported as left out.
  */
 export function toConversation({ body, content, isStreamed, maxTokens }: MessagesRequest): Conversation {
   const tools = readTools(body['tools'])

@@ -83,7 +83,7 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
     'where not ${IS_FAILED} and charge = 0': 'where charge = 0',
   }),
   mutant('a-charged-failure-counts-twice', FIGURES_TEST, `${FIGURES}#countCallFigures`, {
-    'where ${IS_FAILED} and charge > 0': 'where ${IS_FAILED} and charge < 0',
+    'IS_FAILED} and charge > 0': 'IS_FAILED} and charge < 0',
   }),
   mutant('a-failed-call-counts-at-no-provider', FIGURES_TEST, `${FIGURES}#countErrors`, {
     "coalesce(${PROVIDER_OF_CALL}, '')": "coalesce(provider, '')",

@@ -118,7 +118,12 @@ function linesOf(runs: MoneyState['runs']): readonly Line[] {
 
 /** The order of the groups: a broken rule is not below the fold. */
 const ORDER: readonly Verdict[] = ['breach', 'ok', 'none', 'tests']
-const GROUPS = { breach: 'Broken', ok: 'Held at the last run', none: 'Not checked in a run', tests: 'Not in a run yet' } as const
+const GROUPS = {
+  breach: 'Broken',
+  ok: 'Held at the last run',
+  none: 'Not checked in a run',
+  tests: 'Not in a run yet',
+} as const
 
 const VERDICTS = {
   ok: 'holds',

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import type { KeyboardEvent } from 'react'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { PagePaletteBuyerDocument, PagePaletteDocument } from './data/documents/viewer.ts'
 import type { PageSide, Viewer } from './data/session.tsx'
 import { isOfSide, useSignIn, useViewer } from './data/session.tsx'
@@ -185,10 +185,11 @@ function isBusy({ target }: Event): boolean {
 
 function useKeys(keys: Keys): void {
   const latest = useRef(keys)
-  useEffect(() => {
+  useLayoutEffect(() => {
     latest.current = keys
   })
-  useEffect(() => {
+  // A layout effect: keys that are pressed as soon as the screen shows are not lost.
+  useLayoutEffect(() => {
     let ledAt = Number.NEGATIVE_INFINITY
     const press = (event: globalThis.KeyboardEvent) => {
       const { screens, go, onSearch, onHelp } = latest.current

@@ -170,7 +170,7 @@ describe('a figure is one number on every screen, in each file and at every door
       expect(await figure(page, 'Available credit')).toBe(exactMoney(left))
       const ledger = await fileOf(page, 'Ledger')
       expect(microOf(ledger, 'Amount')).toBe(left)
-      expect(ledger.filter((line) => line['What'] === 'settle')).toHaveLength(ANSWERED)
+      expect(ledger.filter((line) => line['Kind'] === 'settle')).toHaveLength(ANSWERED)
     })
   })
 

@@ -142,9 +142,9 @@ describe('a buyer', () => {
         .parse(await door('GET', '/v1/buyer/preferences', own)).min_discount_pct
     await page.goto(`${site}/buyer/providers`)
     // Without a change there is nothing to save.
-    await page.getByRole('button', { name: 'Review changes' }).click()
-    expect(await dialog(page).getByRole('button', { name: 'Save rules' }).isDisabled()).toBe(true)
-    await dialog(page).getByRole('button', { name: 'Cancel' }).click()
+    const review = page.getByRole('button', { name: 'Review changes' })
+    await review.waitFor()
+    expect(await review.isDisabled()).toBe(true)
     for (const [typed, shown, stored] of [
       ['1', 'Minimum discount none 1%', 1],
       ['', 'Minimum discount 1% none', null],
@@ -153,7 +153,7 @@ describe('a buyer', () => {
         .getByRole('region', { name: 'Default routing rules' })
         .getByLabel('Minimum discount, percent')
         .fill(typed)
-      await page.getByRole('button', { name: 'Review changes' }).click()
+      await review.click()
       await dialog(page).getByRole('row', { name: shown }).waitFor()
       await dialog(page).getByRole('button', { name: 'Save rules' }).click()
       await dialog(page).waitFor({ state: 'detached' })

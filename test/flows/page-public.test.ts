@@ -341,7 +341,7 @@ it('names the figure that leads a row of a table on a phone', async () => {
     .getByText(/^\d+%$/)
     .waitFor()
   const name = await page.evaluate(`getComputedStyle(document.querySelector('${lead}'), '::before').content`)
-  expect(name).toBe('"Best below list"')
+  expect(name).toBe('"Best discount"')
   expect(complaints).toEqual([])
   await context.close()
 })

@@ -1,5 +1,5 @@
 import type { KeyboardEvent } from 'react'
-import { useEffect, useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { placeAfter } from './place-after.ts'
 
 export type Suggestion = { readonly value: string; readonly label: string; readonly about?: string }
@@ -28,14 +28,20 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
   const [isOpen, setOpen] = useState(false)
   // No suggestion is marked until the reader types or presses an arrow.
   const [at, setAt] = useState(-1)
-  useEffect(() => setText(chosen), [chosen])
+  const isTyped = useRef(false)
+  useEffect(() => {
+    // The label of the value can come with the suggestions, after the reader began to type.
+    if (!isTyped.current) setText(chosen)
+  }, [chosen])
   const found = matching(suggestions, text === chosen ? '' : text)
   const place = Math.min(at, found.length - 1)
   const close = () => {
+    isTyped.current = false
     setOpen(false)
     setText(chosen)
   }
   const take = (next: string | undefined) => {
+    isTyped.current = false
     setOpen(false)
     if (next === value) setText(chosen)
     else onChoose(next)
@@ -77,6 +83,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
         }}
         onBlur={() => (text.trim() === '' ? take(undefined) : close())}
         onChange={({ currentTarget }) => {
+          isTyped.current = true
           setText(currentTarget.value)
           setOpen(true)
           setAt(currentTarget.value.trim() === '' ? -1 : 0)

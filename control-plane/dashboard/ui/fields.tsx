@@ -123,20 +123,22 @@ type SearchProps = {
 /** A search field that asks once the typing pauses. `/` jumps to it. */
 export function Search({ label, value, onSearch, placeholder }: SearchProps) {
   const [text, setText] = useState(value)
-  const asked = useRef(value)
+  /** The texts that were searched for and have not come back as the value, oldest first. */
+  const pending = useRef<readonly string[]>([])
   useEffect(() => {
-    // Text that was typed while a search ran stays. The back button and a link bring their own text.
-    if (value !== asked.current) setText(value)
-    asked.current = value
+    // Text that was typed while searches ran stays. The back button and a link bring their own text.
+    const at = pending.current.lastIndexOf(value)
+    pending.current = at === -1 ? [] : pending.current.slice(at + 1)
+    if (at === -1) setText(value)
   }, [value])
   useEffect(() => {
-    if (text === asked.current) return undefined
+    if (text === (pending.current.at(-1) ?? value)) return undefined
     const timer = setTimeout(() => {
-      asked.current = text
+      pending.current = [...pending.current, text]
       onSearch(text)
     }, TYPING_PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [text, onSearch])
+  }, [text, value, onSearch])
   return (
     <Input
       label={label}

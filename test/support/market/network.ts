@@ -123,7 +123,10 @@ async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Prom
       ...(body && { body: JSON.stringify(body) }),
     })
   const wish = { label: 'a file of tests', rate_limit_rpm: CALLS_PER_MINUTE }
-  const { id, key } = Made.parse(await (await ask('POST', '/v1/buyer/keys', first, wish)).json())
+  const made = await ask('POST', '/v1/buyer/keys', first, wish)
+  const text = await made.text()
+  if (!made.ok) throw new Error(`a file of tests gets no key: ${text}`)
+  const { id, key } = Made.parse(JSON.parse(text))
   if (lastOfFile !== undefined) await ask('DELETE', `/v1/buyer/keys/${lastOfFile}`, first)
   lastOfFile = id
   await until('the key of a file is known', KEY_KNOWN_MS, async () => (await ask('GET', '/v1/key', key)).ok)
@@ -140,21 +143,27 @@ async function endShared(): Promise<void> {
 /** All tests send from one address, and often poll in vain before a state is reached. */
 const PATIENT = { ADDRESS_WORK_PER_MINUTE: '1000000' }
 
-/** Reads of a key, or of an address, a minute: files read every screen and door within one. */
-const READS_PER_MINUTE = 100_000
+/**
+ * Operator calls of a key, or of an address, a minute. Files read every screen and door within one minute, and each
+ * file makes a key and deletes the last file's.
+ */
+const OPERATIONS_PER_MINUTE = 100_000
 
 async function startShared(): Promise<Network> {
   const { inject } = await import('vitest')
   const network = await startNetworkIn(inject('sharedHomes'), {}, 'shared')
   const { trpc_url: url, management_key: key } = network.sandbox
-  const put = await fetch(`${url}/rateLimit.put`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'read', perKey: READS_PER_MINUTE }),
-  })
-  if (put.ok) return network
-  await network.remove()
-  throw new Error(`the shared market keeps its limit of reads: ${await put.text()}`)
+  for (const name of ['read', 'write']) {
+    const put = await fetch(`${url}/rateLimit.put`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name, perKey: OPERATIONS_PER_MINUTE }),
+    })
+    if (put.ok) continue
+    await network.remove()
+    throw new Error(`the shared market keeps its limit of ${name} calls: ${await put.text()}`)
+  }
+  return network
 }
 
 type Environment = Readonly<Record<string, string>>

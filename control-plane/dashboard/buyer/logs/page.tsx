@@ -1,6 +1,6 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useCallback, useEffect } from 'react'
+import { useCallback, useLayoutEffect } from 'react'
 import { CallFilters } from '#control-plane/dashboard/buyer/call-filters.tsx'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
 import { intervalOf, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
@@ -167,7 +167,7 @@ function LogFilters({ search, keys, onChange: change }: LogFiltersProps) {
 
 /** J and K open the next and the previous call of the list that is shown. */
 function useStepKeys(calls: readonly Call[], call: string | undefined, open: (id: string) => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
       const by = { j: 1, k: -1 }[key]
       if (by === undefined || ctrlKey || metaKey || altKey) return

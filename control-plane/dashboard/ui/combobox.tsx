@@ -24,27 +24,20 @@ type Props = {
 export function Combobox({ label, value, suggestions, onChoose, onOpen, placeholder = 'Any' }: Props) {
   const id = useId()
   const chosen = suggestions.find((one) => one.value === value)?.label ?? value ?? ''
-  const [text, setText] = useState(chosen)
+  const { text, type, follow } = useFieldText(chosen)
   const [isOpen, setOpen] = useState(false)
   // No suggestion is marked until the reader types or presses an arrow.
   const [at, setAt] = useState(-1)
-  const isTyped = useRef(false)
-  useEffect(() => {
-    // The label of the value can come with the suggestions, after the reader began to type.
-    if (!isTyped.current) setText(chosen)
-  }, [chosen])
   const found = matching(suggestions, text === chosen ? '' : text)
   const place = Math.min(at, found.length - 1)
   const close = () => {
-    isTyped.current = false
     setOpen(false)
-    setText(chosen)
+    follow(chosen)
   }
   const take = (next: string | undefined) => {
-    isTyped.current = false
     setOpen(false)
-    if (next === value) setText(chosen)
-    else onChoose(next)
+    follow(next === value ? chosen : text)
+    if (next !== value) onChoose(next)
   }
   const press = (event: KeyboardEvent) => {
     const next = placeAfter(event.key, place, found.length)
@@ -83,8 +76,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
         }}
         onBlur={() => (text.trim() === '' ? take(undefined) : close())}
         onChange={({ currentTarget }) => {
-          isTyped.current = true
-          setText(currentTarget.value)
+          type(currentTarget.value)
           setOpen(true)
           setAt(currentTarget.value.trim() === '' ? -1 : 0)
         }}
@@ -100,6 +92,21 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
       />
     </div>
   )
+}
+
+/** The text of a field. It follows the name of the chosen value until the reader types. */
+function useFieldText(chosen: string) {
+  const [text, setText] = useState(chosen)
+  const isTyped = useRef(false)
+  useEffect(() => {
+    // The name can come with the suggestions, after the reader began to type.
+    if (!isTyped.current) setText(chosen)
+  }, [chosen])
+  const set = (isByReader: boolean) => (next: string) => {
+    isTyped.current = isByReader
+    setText(next)
+  }
+  return { text, type: set(true), follow: set(false) }
 }
 
 /** The first suggestions whose id or label contains a text. */

@@ -66,7 +66,7 @@ export const moneyKeys = {
   jobMarks: 'jobs:marks',
   /** The progress of a restore of jobs here, see JOBS_RESTORED. A new epoch resets it. It is lost with the jobs. */
   jobsRestored: 'jobs:restored',
-  /** Takes of an offer's daily cap. */
+  /** The amounts that calls took from an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
   /**
    * Each buyer's use of a lent key's daily cap on a UTC day: a hash of account or wallet → micro-USD. It lasts two

@@ -74,8 +74,8 @@ export const getLentAnalytics = defineOperation({
     return {
       range,
       since,
-      earnedMicro: lines.reduce((sum, { sellerNet }) => sum + Number(sellerNet), 0),
-      calls: lines.reduce((sum, { calls }) => sum + Number(calls), 0),
+      earnedMicro: totalOf(daily, ({ sellerNet }) => sellerNet),
+      calls: totalOf(daily, ({ calls }) => calls),
       daily: daily.map((row) => ({ ...viewDay(row), earnedMicro: Number(row.sellerNet) })),
       byOffer: lines.map(({ offer, name, good, calls, sellerNet }) => ({
         offerId: offer,
@@ -137,15 +137,13 @@ export const getResourceAnalytics = defineOperation({
       const saved = listCost > charge ? listCost - charge : 0n
       goods.set(key, { name, good, calls: sum.calls + calls, spent: sum.spent + charge, saved: sum.saved + saved })
     }
-    const total = (of: (line: (typeof lines)[number]) => bigint) =>
-      Number(lines.reduce((sum, line) => sum + of(line), 0n))
     return {
       range,
       since,
-      calls: total(({ calls }) => calls),
-      spentMicro: total(({ charge }) => charge),
-      listMicro: total(({ listCost }) => listCost),
-      savedMicro: total(({ charge, listCost }) => (listCost > charge ? listCost - charge : 0n)),
+      calls: totalOf(daily, ({ calls }) => calls),
+      spentMicro: totalOf(daily, ({ charge }) => charge),
+      listMicro: totalOf(daily, ({ listCost }) => listCost),
+      savedMicro: totalOf(daily, ({ charge, listCost }) => (listCost > charge ? listCost - charge : 0n)),
       daily: daily.map(viewDay),
       byResource: [...goods.values()].map(({ name, good, calls, spent, saved }) => ({
         resource: nameOf(name),
@@ -209,6 +207,11 @@ async function readSold(ctx: Pick<Ctx, 'db'>, by: SoldBy, since: number) {
 }
 
 type Day = { readonly day: string; readonly calls: bigint; readonly charge: bigint; readonly listCost: bigint }
+
+/** The sum of a figure over all days. The lines of goods would give a lower one past {@link MAX_LINES}. */
+function totalOf<Line>(daily: readonly Line[], figure: (line: Line) => bigint): number {
+  return Number(daily.reduce((sum, line) => sum + figure(line), 0n))
+}
 
 function viewDay({ day, calls, charge, listCost }: Day) {
   return { day, calls: Number(calls), chargeMicro: Number(charge), listMicro: Number(listCost) }

@@ -219,8 +219,8 @@ function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>)
 }
 
 /**
- * Calls that sellers' own rules refused, summed over all offers on sale. Where there are several offers, the sum
- * reveals no single one.
+ * Calls that sellers' own rules refused, summed over the {@link MAX_DEMAND_OFFERS} offers on sale with the best
+ * discount. Where there are several offers, the sum reveals no single one.
  */
 async function readRefusedDemand(ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>, resource: string) {
   const { since, days } = lastUtcDays(ctx.clock.now(), FIGURE_DAYS)

@@ -16,7 +16,7 @@ const RELAY = 'relay'
 const PATH = `/resources/${RELAY}/chat/completions`
 const SOON_MS = 20_000
 const BUYER_USD = 100
-/** Twenty micro-USD per word, of which this share is kept. */
+/** The list price of a word in micro-USD, and the discount of the lent keys. */
 const WORD_MICRO = 20
 const DISCOUNT_PERCENT = 25
 const MAX_WORDS = 24

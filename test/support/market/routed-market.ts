@@ -42,8 +42,8 @@ type Model = ReturnType<typeof textModel>
 let shared: { readonly home: string; readonly market: Promise<RoutedMarket> } | undefined
 
 /**
- * The sellers in this worker's shared market, each in its first state. They also sell `more` models. They stay for as
- * long as the market.
+ * The sellers in this worker's shared market, each in its first state. They also sell the models of `more`. All of
+ * their offers stay until the market ends.
  */
 export async function sharedRoutedMarket(more: readonly Model[] = []): Promise<RoutedMarket> {
   const network = await sharedNetwork()

@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts'
 
 /** The options of a command by their camelCase name. */
 export type CommandOptions = Readonly<Record<string, unknown>>
-export type Given = { readonly args: readonly string[]; readonly options: CommandOptions }
+export type CommandInput = { readonly args: readonly string[]; readonly options: CommandOptions }
 
 /** All commands and their groups. */
 export type CommandTable = { readonly groups: readonly CommandGroup[]; readonly commands: readonly Command[] }
@@ -20,7 +20,7 @@ export type Cli = {
   readonly isJson: boolean
 }
 
-export type Action = (cli: Cli, given: Given) => Promise<CommandOutput>
+export type Action = (cli: Cli, given: CommandInput) => Promise<CommandOutput>
 
 export type Option = {
   /** `--model <name>`; `--yes` for one without a value. */

@@ -1,4 +1,4 @@
-import type { Cli, Command, Given } from './command.ts'
+import type { Cli, Command, CommandInput } from './command.ts'
 import { COMMANDS, GROUPS } from './commands/index.ts'
 import type { CliConfig } from './config.ts'
 import { readCliConfig } from './config.ts'
@@ -16,7 +16,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
   const config = readCliConfig()
   const terminal = openTerminal(config)
   let exit: number = EXIT_CODES.ok.code
-  const run = async (command: Command, given: Given) => {
+  const run = async (command: Command, given: CommandInput) => {
     exit = await runCommand({ command, given, config, terminal })
   }
   const program = buildProgram({ version, args }, run, terminal)
@@ -30,7 +30,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
 
 type Job = {
   readonly command: Command
-  readonly given: Given
+  readonly given: CommandInput
   readonly config: CliConfig
   readonly terminal: Terminal
 }
@@ -81,15 +81,15 @@ function showFailure(terminal: Terminal, error: unknown, isJson: boolean): numbe
   const failure = failureOf(terminal, error)
   const { code, requestId, param, status, retryAfter } = failure.facts
   if (isJson) {
-    const known = { code: code ?? failure.exit, message: failure.message, param, status }
-    const facts = { ...known, retry_after: retryAfter, request_id: requestId }
+    const named = { code: code ?? failure.exit, message: failure.message, param, status }
+    const facts = { ...named, retry_after: retryAfter, request_id: requestId }
     terminal.err(`${JSON.stringify({ error: facts })}\n`)
   } else {
     const wait = retryAfter === undefined ? undefined : `try again in ${retryAfter} s`
     const next = status === PAYMENT_REQUIRED ? '\n        Add credit: market deposit' : ''
-    const known = [code && `code ${code}`, param && `field ${param}`, requestId && `request ${requestId}`, wait]
-    const said = known.filter((part) => part !== undefined && part !== '')
-    terminal.err(`market: ${failure.message}${said.length === 0 ? '' : `\n        ${said.join(', ')}`}${next}\n`)
+    const details = [code && `code ${code}`, param && `field ${param}`, requestId && `request ${requestId}`, wait]
+    const shown = details.filter((part) => part !== undefined && part !== '')
+    terminal.err(`market: ${failure.message}${shown.length === 0 ? '' : `\n        ${shown.join(', ')}`}${next}\n`)
   }
   return EXIT_CODES[failure.exit].code
 }

@@ -1,10 +1,10 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
-import type { Command, CommandGroup, Given } from './command.ts'
+import type { Command, CommandGroup, CommandInput } from './command.ts'
 import { COMMON_OPTIONS, splitName } from './command.ts'
 import { COMMANDS, GROUPS, SECTIONS } from './commands/index.ts'
 import { EXIT_CODES } from './failure.ts'
 
-type Run = (command: Command, given: Given) => Promise<void>
+type Run = (command: Command, given: CommandInput) => Promise<void>
 type Streams = { out(text: string): void; err(text: string): void }
 type Start = { readonly version: string; readonly args: readonly string[] }
 

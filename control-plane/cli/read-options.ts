@@ -1,4 +1,4 @@
-import type { CommandOptions, Given } from './command.ts'
+import type { CommandInput, CommandOptions } from './command.ts'
 import { usageError } from './failure.ts'
 
 /** The text of an option. Undefined when it was not given. */
@@ -96,7 +96,7 @@ export function instantOption(options: CommandOptions, name: string): number | u
 }
 
 /** The argument at a place. Commander has made sure that a required one is there. */
-export function argument({ args }: Given, at = 0): string {
+export function argument({ args }: CommandInput, at = 0): string {
   return args[at] ?? ''
 }
 

@@ -63,6 +63,6 @@ function describe({ name, summary, about, arguments: given = [], options = [], e
   const table = lines.length === 0 ? '' : `\n| Argument or option | Meaning |\n| --- | --- |\n${rows(lines)}\n`
   const shown = examples.map((line) => `npx market ${line}`).join('\n')
   const block = examples.length === 0 ? '' : `\n\`\`\`sh\n${shown}\n\`\`\`\n`
-  const said = about === undefined ? summary : `${summary} ${about}`
-  return `\n### market ${words}\n\n${said}\n${table}${block}`
+  const description = about === undefined ? summary : `${summary} ${about}`
+  return `\n### market ${words}\n\n${description}\n${table}${block}`
 }

@@ -81,7 +81,7 @@ export async function moveBalances(trx: Trx, movements: readonly Movement[]): Pr
         ${movements.map((row) => row.entries)}::int[]) as m(account, amount, entries)
       where a.id = m.account and not a.is_summed
       returning a.id, a.kind, a.balance, a.version
-    ), told as (
+    ), announced as (
       insert into account_change (account, balance, version)
       select id, balance, version from moved where kind = 'buyer_credit' order by id
       on conflict (account) do update

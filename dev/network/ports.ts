@@ -50,7 +50,7 @@ export type PortOptions = {
 export async function choosePlaces({ first, providers, file }: PortOptions): Promise<NetworkPlaces> {
   const start = first === 0 ? undefined : (first ?? DEFAULT_PORT)
   const after = (port: number | undefined, offset: number) =>
-    port === undefined ? {} : { wish: { host: LOOPBACK, port: port + offset } }
+    port === undefined ? {} : { preferred: { host: LOOPBACK, port: port + offset } }
   const dataPlane = await createPlace({ ...after(start, 0), isFixed: first !== undefined && first !== 0 })
   const next = start === undefined ? undefined : dataPlane.address().port
   const places = {
@@ -64,8 +64,8 @@ export async function choosePlaces({ first, providers, file }: PortOptions): Pro
   const keptAddresses = existsSync(file) ? Object.fromEntries(readProviderAddresses(file)) : {}
   const chosen = new Map<string, ReservedPort>()
   for (const { id, host } of providers) {
-    const wish = keptAddresses[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })
-    chosen.set(id, await createPlace({ host, ...(wish && { wish }) }))
+    const preferred = keptAddresses[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })
+    chosen.set(id, await createPlace({ host, ...(preferred && { preferred }) }))
   }
   keepAddresses(file, chosen)
   const all = [...Object.values(places), ...chosen.values()]
@@ -78,14 +78,14 @@ export function keepAddresses(file: string, providers: ReadonlyMap<string, Reser
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(addresses), null, 2)}\n`, { mode: 0o600 })
 }
 
-type PlaceOptions = { readonly wish?: Address; readonly host?: string; readonly isFixed?: boolean }
+type PlaceOptions = { readonly preferred?: Address; readonly host?: string; readonly isFixed?: boolean }
 
-async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceOptions): Promise<ReservedPort> {
+async function createPlace({ preferred, host = LOOPBACK, isFixed = false }: PlaceOptions): Promise<ReservedPort> {
   const refuse = (port: number) =>
     new AppError('conflict', { message: `port ${port} is taken: set PORT to a free one` })
-  const wished = wish && (await claimAddress(wish))
-  if (isFixed && wish && !wished) throw refuse(wish.port)
-  let claim = wished ?? (await claimAnywhere(host))
+  const claimed = preferred && (await claimAddress(preferred))
+  if (isFixed && preferred && !claimed) throw refuse(preferred.port)
+  let claim = claimed ?? (await claimAnywhere(host))
   let isLeft = false
   return {
     address: () => ({ host: claim.host, port: claim.port }),

@@ -59,7 +59,7 @@ export function startDatabase(host: ServiceHost, services: Services): Promise<vo
   if (services.databaseUrl !== '') return Promise.resolve()
   const { home, places } = host
   const files = { dataDir: home.path('postgres'), logFile: home.path('logs/postgres.log') }
-  return startService(host, { name: 'postgres', place: places.postgres, told: PLANES }, async (port) => {
+  return startService(host, { name: 'postgres', place: places.postgres, dependents: PLANES }, async (port) => {
     const service = await startPostgres({ ...files, port })
     services.databaseUrl = service.url
     return service
@@ -71,7 +71,7 @@ export function startMoneyRedis(host: ServiceHost, services: Services): Promise<
   if (services.redisUrl !== '') return Promise.resolve()
   const { home, places, log } = host
   const files = { dataDir: home.path('redis'), logFile: home.path('logs/redis.log') }
-  return startService(host, { name: 'redis', place: places.redis, told: PLANES }, async (port) => {
+  return startService(host, { name: 'redis', place: places.redis, dependents: PLANES }, async (port) => {
     const service = await startRedis({ ...files, log, port })
     services.redisUrl = service.url
     return service
@@ -91,7 +91,7 @@ export async function startChain(host: ServiceHost, services: Services): Promise
   }
   const files = { dataDir: home.path('chain'), logFile: home.path('logs/chain.log') }
   let isFirst = areNew
-  await startService(host, { name: 'chain', place: places.chain, told: SETTLERS }, async (port) => {
+  await startService(host, { name: 'chain', place: places.chain, dependents: SETTLERS }, async (port) => {
     const service = await startAnvil({ ...files, chainId: BASE_CHAIN_ID, log, port })
     try {
       const isNew = await placeContracts(service.url, firstMoney(wallets))
@@ -121,7 +121,7 @@ async function fund(url: string, wallets: Wallets): Promise<void> {
 const BEGAN_ANEW =
   'the chain began anew, and the books are older: payments that they know are not on it, and the development wallets have their first money again. A new treasury takes deposits and pays sellers from now on'
 
-type Seat = { readonly name: string; readonly place: ReservedPort; readonly told: readonly string[] }
+type Seat = { readonly name: string; readonly place: ReservedPort; readonly dependents: readonly string[] }
 
 /**
  * Starts a service. It keeps its port through restarts. When it moves, the members that know the port receive the new
@@ -129,7 +129,7 @@ type Seat = { readonly name: string; readonly place: ReservedPort; readonly told
  */
 async function startService(
   { crew, beforeStart }: ServiceHost,
-  { name, place, told }: Seat,
+  { name, place, dependents }: Seat,
   launch: (port: PortOf) => Promise<Service>,
 ): Promise<void> {
   let hasMoved = false
@@ -140,7 +140,7 @@ async function startService(
       return place.address().port
     })
     // Processes that use the address get it only now, because the service itself reports its final one.
-    if (hasMoved) void crew.renew(told)
+    if (hasMoved) void crew.renew(dependents)
     hasMoved = false
     return service
   }

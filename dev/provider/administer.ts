@@ -54,18 +54,18 @@ export function administer(provider: Administered, path: string, body: unknown):
 const ChainWish = z.object({ url: z.url() })
 
 function connectChain({ chain }: Administered, body: unknown): AdminAnswer {
-  const wish = ChainWish.safeParse(body)
-  if (!wish.success) return [400, { error: 'expected { url }' }]
-  chain.url = wish.data.url
+  const parsed = ChainWish.safeParse(body)
+  if (!parsed.success) return [400, { error: 'expected { url }' }]
+  chain.url = parsed.data.url
   return [200, { ok: true }]
 }
 
 function behave(provider: Administered, body: unknown): AdminAnswer {
-  const wish = BehaveSchema.safeParse(body)
-  if (!wish.success || (wish.data.behaviour !== null && !behaviourOf(wish.data.behaviour))) {
+  const parsed = BehaveSchema.safeParse(body)
+  if (!parsed.success || (parsed.data.behaviour !== null && !behaviourOf(parsed.data.behaviour))) {
     return [400, { error: 'expected { model, behaviour, times? } with a known behaviour' }]
   }
-  const { model, behaviour, times } = wish.data
+  const { model, behaviour, times } = parsed.data
   if (behaviour === null) provider.acting.delete(model)
   else provider.acting.set(model, { behaviour: prefixed(behaviour), left: times ?? Number.POSITIVE_INFINITY })
   return [200, { ok: true }]

@@ -7,12 +7,16 @@ const Call = z.looseObject({
   id: z.string().optional(),
   function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 })
-const Said = z.looseObject({
+const ChatMessage = z.looseObject({
   content: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   tool_calls: z.array(Call).nullish(),
 })
-const Choice = z.looseObject({ delta: Said.optional(), message: Said.optional(), finish_reason: z.string().nullish() })
+const Choice = z.looseObject({
+  delta: ChatMessage.optional(),
+  message: ChatMessage.optional(),
+  finish_reason: z.string().nullish(),
+})
 const Chunk = z.looseObject({ choices: z.array(Choice), usage: z.unknown().optional() })
 const Failure = z.looseObject({ error: z.looseObject({ message: z.string() }) })
 const Counts = z.looseObject({
@@ -140,7 +144,7 @@ function createMessages(): (data: string) => string {
     return beginning + (json === '' ? '' : delta({ toolUse: { input: json } }))
   }
 
-  function take({ content, reasoning_content: thought, tool_calls: calls }: z.infer<typeof Said>): string {
+  function take({ content, reasoning_content: thought, tool_calls: calls }: z.infer<typeof ChatMessage>): string {
     const thoughts = thought ? begin('thought') + delta({ reasoningContent: { text: thought } }) : ''
     const text = content ? begin('text') + delta({ text: content }) : ''
     return thoughts + text + (calls ?? []).map(callPiece).join('')

@@ -8,14 +8,18 @@ const Call = z.looseObject({
   function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 })
 type Call = z.infer<typeof Call>
-const Said = z.looseObject({
+const ChatMessage = z.looseObject({
   content: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   tool_calls: z.array(Call).nullish(),
 })
 const Chunk = z.looseObject({
   choices: z.array(
-    z.looseObject({ delta: Said.optional(), message: Said.optional(), finish_reason: z.string().nullish() }),
+    z.looseObject({
+      delta: ChatMessage.optional(),
+      message: ChatMessage.optional(),
+      finish_reason: z.string().nullish(),
+    }),
   ),
   usage: z.unknown().optional(),
 })
@@ -93,7 +97,7 @@ function failureOf(body: unknown, status: number): object | undefined {
   return geminiError(status === 200 ? 500 : status, message, (code ?? type ?? undefined)?.toUpperCase())
 }
 
-function saidParts({ reasoning_content: thought, content }: z.infer<typeof Said>): object[] {
+function saidParts({ reasoning_content: thought, content }: z.infer<typeof ChatMessage>): object[] {
   return [...(thought ? [{ text: thought, thought: true }] : []), ...(content ? [{ text: content }] : [])]
 }
 

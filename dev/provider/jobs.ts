@@ -183,8 +183,8 @@ export function serveVideos(book: SampleJobBook, call: VideoCall, reply: Reply):
 }
 
 function submitVideo(book: SampleJobBook, { method, body }: Pick<VideoCall, 'method' | 'body'>, reply: Reply): void {
-  const wish = SubmitSchema.safeParse(body)
-  const job = wish.success && method === 'POST' ? submitAs(book, wish.data) : undefined
+  const submit = SubmitSchema.safeParse(body)
+  const job = submit.success && method === 'POST' ? submitAs(book, submit.data) : undefined
   const fault = hasPrompt(body) ? 'The body is not a job.' : "Missing required parameter: 'prompt'."
   if (job === undefined) reply.json(400, errorBody(fault, 'invalid_request_error', null))
   else reply.json(200, { id: job.id, object: 'video', status: 'queued', progress: 0 })

@@ -6,14 +6,18 @@ const Call = z.looseObject({
   id: z.string().optional(),
   function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 })
-const Said = z.looseObject({
+const ChatMessage = z.looseObject({
   content: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   tool_calls: z.array(Call).nullish(),
 })
 const Chunk = z.looseObject({
   choices: z.array(
-    z.looseObject({ delta: Said.optional(), message: Said.optional(), finish_reason: z.string().nullish() }),
+    z.looseObject({
+      delta: ChatMessage.optional(),
+      message: ChatMessage.optional(),
+      finish_reason: z.string().nullish(),
+    }),
   ),
   usage: z.unknown().optional(),
 })
@@ -172,7 +176,7 @@ function createEventMaker(facts: MessageFacts): (data: string) => string {
     return piece(name, block, json === '' ? undefined : { type: 'input_json_delta', partial_json: json })
   }
 
-  function take(chunkChoice: z.infer<typeof Said>): string {
+  function take(chunkChoice: z.infer<typeof ChatMessage>): string {
     let text = ''
     if (chunkChoice.reasoning_content) {
       const block = { type: 'thinking', thinking: '', signature: '' }

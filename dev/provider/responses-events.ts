@@ -4,12 +4,16 @@ import type { ReplyTranslation } from './translated-reply.ts'
 
 const Fn = z.looseObject({ name: z.string().optional(), arguments: z.string().optional() })
 const Call = z.looseObject({ index: z.number().optional(), id: z.string().optional(), function: Fn.optional() })
-const Said = z.looseObject({
+const ChatMessage = z.looseObject({
   content: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   tool_calls: z.array(Call).nullish(),
 })
-const Choice = z.looseObject({ delta: Said.optional(), message: Said.optional(), finish_reason: z.string().nullish() })
+const Choice = z.looseObject({
+  delta: ChatMessage.optional(),
+  message: ChatMessage.optional(),
+  finish_reason: z.string().nullish(),
+})
 const Chunk = z.looseObject({ choices: z.array(Choice), usage: z.unknown().optional() })
 const Failure = z.looseObject({
   error: z.looseObject({ message: z.string(), type: z.string().nullish(), code: z.string().nullish() }),
@@ -167,7 +171,7 @@ function createOutput(facts: ResponseFacts) {
   return {
     items,
     close,
-    take(chunkChoice: z.infer<typeof Said>): void {
+    take(chunkChoice: z.infer<typeof ChatMessage>): void {
       const { reasoning_content: thought, content, tool_calls: calls } = chunkChoice
       const [first] = calls ?? []
       if (thought) {
@@ -271,9 +275,9 @@ function createResponseEvents(facts: ResponseFacts): (data: string) => string {
       return start() + event('response.failed', { response: failedResponse(facts, failure.data.error) })
     const chunk = Chunk.safeParse(body)
     if (!chunk.success) return `data: ${data}\n\n`
-    for (const { delta, finish_reason: said } of chunk.data.choices) {
+    for (const { delta, finish_reason: finish } of chunk.data.choices) {
       if (delta !== undefined) output.take(delta)
-      if (typeof said === 'string') reason = said
+      if (typeof finish === 'string') reason = finish
     }
     if (chunk.data.usage !== undefined) usage = chunk.data.usage
     return start() + drain()

@@ -9,7 +9,7 @@ const MAX_LIFE_SECONDS = 3_600
 const LIFE_SECONDS = 3_599
 const NOT_TIMELY = 'Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.'
 
-const Asked = z.object({ grant_type: z.literal(GRANT), assertion: z.string() })
+const GrantRequest = z.object({ grant_type: z.literal(GRANT), assertion: z.string() })
 const Head = z.strictObject({ alg: z.literal('RS256'), typ: z.literal('JWT'), kid: z.string().optional() })
 const Claims = z.strictObject({
   iss: z.email(),
@@ -36,7 +36,7 @@ export function createTokenDoor(): TokenDoor {
   return { keys: new Map(), made: 0, lifeSeconds: LIFE_SECONDS, aheadSeconds: 0, answer: 'token' }
 }
 
-const Wish = z.strictObject({
+const DoorSettings = z.strictObject({
   life_seconds: z.number().int().optional(),
   ahead_seconds: z.number().int().optional(),
   answer: z.enum(['token', 'nonsense', 'refusal', 'never']).optional(),
@@ -46,9 +46,9 @@ const Wish = z.strictObject({
 
 /** Changes the endpoint, for the admin port. */
 export function setTokenDoor(door: TokenDoor, body: unknown): readonly [status: number, body: unknown] {
-  const wish = Wish.safeParse(body)
-  if (!wish.success) return [400, { error: 'expected { life_seconds?, ahead_seconds?, answer?, key? }' }]
-  const { life_seconds: life, ahead_seconds: ahead, answer, key } = wish.data
+  const parsed = DoorSettings.safeParse(body)
+  if (!parsed.success) return [400, { error: 'expected { life_seconds?, ahead_seconds?, answer?, key? }' }]
+  const { life_seconds: life, ahead_seconds: ahead, answer, key } = parsed.data
   if (life !== undefined) door.lifeSeconds = life
   if (ahead !== undefined) door.aheadSeconds = ahead
   if (answer !== undefined) door.answer = answer
@@ -76,8 +76,8 @@ function answerOf(door: TokenDoor, body: Buffer, now: number): readonly [status:
 type Assertion = { readonly account: string; readonly fault?: string }
 
 function readAssertion({ keys }: TokenDoor, body: Buffer, now: number): Assertion {
-  const asked = Asked.safeParse(Object.fromEntries(new URLSearchParams(body.toString('utf8'))))
-  const [head = '', claims = '', signature = ''] = asked.data?.assertion.split('.') ?? []
+  const grantRequest = GrantRequest.safeParse(Object.fromEntries(new URLSearchParams(body.toString('utf8'))))
+  const [head = '', claims = '', signature = ''] = grantRequest.data?.assertion.split('.') ?? []
   const read = Claims.safeParse(jsonIn(claims)).data
   if (!Head.safeParse(jsonIn(head)).success || read === undefined) return { account: '', fault: 'Invalid JWT.' }
   const { iss: account, iat, exp } = read

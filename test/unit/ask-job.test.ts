@@ -47,7 +47,7 @@ describe("the reading of a job's status", () => {
     server.close()
     await probe.close()
     expect(heard).toEqual({
-      running: expect.objectContaining({ kind: 'told', job: expect.objectContaining({ state: 'running' }) }),
+      running: expect.objectContaining({ kind: 'reported', job: expect.objectContaining({ state: 'running' }) }),
       html: silent(200),
       empty: silent(200),
       strange: silent(200),

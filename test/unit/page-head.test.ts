@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Head, Known } from '#control-plane/api/page/head-markup.ts'
+import type { Head, PageData } from '#control-plane/api/page/head-markup.ts'
 import { withHead } from '#control-plane/api/page/head-markup.ts'
 
 const DOCUMENT = `<html><head><meta name="description" content="A market." /><title>Inference market</title></head>
@@ -12,7 +12,7 @@ const headOf = (text: string): Head => ({
   up: { path: '/models', label: 'All models' },
   figures: [{ label: text, value: text, hint: text }],
 })
-const knownOf = (text: string): Known => [[['ModelHead', text], { name: text }]]
+const knownOf = (text: string): PageData => [[['ModelHead', text], { name: text }]]
 
 it('names of sellers and makers are text in the document, whatever markup they contain', () => {
   const html = withHead(DOCUMENT, headOf(MARKUP), knownOf(MARKUP))

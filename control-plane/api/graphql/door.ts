@@ -114,7 +114,7 @@ function hasQuery({ query }: FastifyRequest): boolean {
 }
 
 /** The members of a document that a URL carries as texts. */
-const Asked = z.looseObject({
+const GraphqlParams = z.looseObject({
   query: z.string(),
   operationName: z.string().optional(),
   variables: z.string().optional(),
@@ -123,7 +123,7 @@ const Asked = z.looseObject({
 /** The parameters of a request: its body, or the query of a GET. */
 function askedBy(request: FastifyRequest): unknown {
   if (request.method !== 'GET') return request.body
-  const { data } = Asked.safeParse(request.query)
+  const { data } = GraphqlParams.safeParse(request.query)
   if (data === undefined)
     throw new AppError('invalid_request', { message: 'A query field of the address may be given only once.' })
   try {

@@ -63,7 +63,7 @@ const Read = objectOf('LedgerTransaction', BookedMoveSchema.omit({ isRepeat: tru
   description: 'The lines under a ledger key or request id, in signed micro-USD as plain digits.',
   types: { lines: Line },
 })
-const Found = objectOf('FoundTransaction', FoundTransactionSchema, {
+const FoundTransaction = objectOf('FoundTransaction', FoundTransactionSchema, {
   description: 'A transaction of the ledger with its entries, in signed micro-USD as plain digits.',
   authScopes: { operator: true },
   types: {
@@ -78,7 +78,7 @@ builder.queryFields((t) => ({
   supportSubjects: t.field({ type: [Subject], complexity: LIST_COST, ...fieldOf(findSubjects) }),
   supportAccount: t.field({ type: Account, ...fieldOf(readSupportAccount, { ids: ['account'] }) }),
   supportCall: t.field({ type: Call, ...fieldOf(readSupportCall) }),
-  ledgerTransactions: t.connection({ type: Found, ...pageOf(searchLedger, { ids: ['account'] }) }),
+  ledgerTransactions: t.connection({ type: FoundTransaction, ...pageOf(searchLedger, { ids: ['account'] }) }),
   ledgerTransaction: t.field({ type: Read, ...fieldOf(readTransaction) }),
 }))
 

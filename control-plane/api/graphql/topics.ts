@@ -122,9 +122,9 @@ function iterate<Value>(topic: Running<Value>, onEnd: () => void): AsyncIterable
   }
   return {
     next: () =>
-      new Promise((told) => {
-        if (isOver) return told({ done: true, value: undefined })
-        resolve = told
+      new Promise((settle) => {
+        if (isOver) return settle({ done: true, value: undefined })
+        resolve = settle
         wake()
       }),
     return: async () => {

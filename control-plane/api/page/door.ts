@@ -3,9 +3,9 @@ import type { Origins } from '#control-plane/api/reference/documents.ts'
 import { themeOf } from '#control-plane/api/theme.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { isPagePath } from '#shared/contract/page-paths.ts'
+import { readEmbeddedData } from './embedded-data.ts'
 import type { PageDocument, PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
-import { readForetold } from './foretold.ts'
 
 /**
  * Everything comes from our origin, and no user's text becomes a script. Calls of the playground go to the API, whose
@@ -94,7 +94,7 @@ type PageExchange = {
 async function sendPage(files: PageFiles, ctx: Ctx, exchange: PageExchange): Promise<FastifyReply> {
   const { request } = exchange
   const path = request.url.split('?', 1)[0] ?? '/'
-  return sendDocument(files.document(path, themeOf(request), await readForetold(ctx, request, path)), exchange)
+  return sendDocument(files.document(path, themeOf(request), await readEmbeddedData(ctx, request, path)), exchange)
 }
 
 async function sendDocument(document: PageDocument, exchange: PageExchange): Promise<FastifyReply> {

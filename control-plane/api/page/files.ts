@@ -7,8 +7,8 @@ import type { Origins } from '#control-plane/api/reference/documents.ts'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
 import { readDocHeads } from './doc-heads.ts'
-import type { Foretold } from './foretold.ts'
-import { withDoc, withHead, withKnown } from './head-markup.ts'
+import type { EmbeddedData } from './embedded-data.ts'
+import { withDoc, withHead, withPageData } from './head-markup.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ export type PageFiles = {
    * The document at a path, in a theme or in the system's theme. It names the scripts of the path's screen. A document
    * with a head is made for each answer, because its figures change.
    */
-  document(path: string, theme: Theme | undefined, foretold: Foretold | undefined): PageDocument
+  document(path: string, theme: Theme | undefined, embedded: EmbeddedData | undefined): PageDocument
   /** The document of a page of the documentation. Undefined for a path that has none. */
   documentation(path: string, theme: Theme | undefined): PageDocument | undefined
 }
@@ -76,14 +76,15 @@ export function openPageFiles(folder: URL, origins: Origins): PageFiles | undefi
       docDocuments.set(key, made)
       return made
     },
-    document(path, theme, foretold) {
+    document(path, theme, embedded) {
       const scripts = scriptsOf(path)
-      const { head, known } = foretold ?? {}
-      if (head !== undefined && known !== undefined) return documentOf(withHead(textOf(scripts, theme), head, known))
-      const key = `${theme} ${scripts[0]} ${known !== undefined}`
+      const { head, pageData } = embedded ?? {}
+      if (head !== undefined && pageData !== undefined)
+        return documentOf(withHead(textOf(scripts, theme), head, pageData))
+      const key = `${theme} ${scripts[0]} ${pageData !== undefined}`
       const pageDocument =
         documents.get(key) ??
-        documentOf(known === undefined ? textOf(scripts, theme) : withKnown(textOf(scripts, theme), known))
+        documentOf(pageData === undefined ? textOf(scripts, theme) : withPageData(textOf(scripts, theme), pageData))
       documents.set(key, pageDocument)
       return pageDocument
     },

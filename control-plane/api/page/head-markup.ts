@@ -2,7 +2,7 @@ import { escapeHtml } from '#control-plane/api/reference/escape-html.ts'
 import { BRAND_NAME, MARK_STROKES } from '#control-plane/dashboard/ui/brand-mark.ts'
 
 /** Data in the page's cache from the start: pairs of a key and its data. */
-export type Known = readonly (readonly [key: readonly string[], data: unknown])[]
+export type PageData = readonly (readonly [key: readonly string[], data: unknown])[]
 
 /** The head of a screen, at its top. All members are plain text. */
 export type Head = {
@@ -29,9 +29,9 @@ const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="t
  * Writes a head into the document of the page, in the markup of the page's script, so that it shows before any script
  * runs, and without scripts. The script then draws the same in its place. Previews of links show its title.
  */
-export function withHead(html: string, head: Head, known: Known): string {
+export function withHead(html: string, head: Head, pageData: PageData): string {
   const about = head.about === '' ? '' : `<p>${escapeHtml(head.about)}</p>`
-  const place = `${placeOf(known)}
+  const place = `${placeOf(pageData)}
 <header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
 <span class="button">Search</span><span class="button">Menu</span></div></header>
 <div class="frame"><nav class="side">${BRAND}</nav>
@@ -68,11 +68,11 @@ export function withDoc(html: string, { title, about, html: text }: DocHead): st
 }
 
 /** Writes the data for the page's cache into its document. */
-export function withKnown(html: string, known: Known): string {
-  return html.replace(PLACE, () => `${placeOf(known)}</div>`)
+export function withPageData(html: string, pageData: PageData): string {
+  return html.replace(PLACE, () => `${placeOf(pageData)}</div>`)
 }
 
-const placeOf = (known: Known) => `<div id="page" data-known="${escapeHtml(JSON.stringify(known))}">`
+const placeOf = (pageData: PageData) => `<div id="page" data-known="${escapeHtml(JSON.stringify(pageData))}">`
 
 function figureMarkup({ label, value, hint }: Head['figures'][number]): string {
   return `<dl class="stat"><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd><dd>${escapeHtml(hint)}</dd></dl>`

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { count, dollars } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandInput, CommandOptions } from '#control-plane/cli/command.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
@@ -72,7 +72,7 @@ function shown(text: string): string {
  * The body of the call that the arguments and options describe. Without a prompt, or with `-`, the standard input is
  * the prompt.
  */
-export async function readBody({ terminal }: Cli, { args, options }: Given) {
+export async function readBody({ terminal }: Cli, { args, options }: CommandInput) {
   const words = args.join(' ')
   const fromInput = words === '-' || (words === '' && !terminal.canAsk)
   const prompt = fromInput ? (await terminal.readInput(MAX_PROMPT_BYTES)).trimEnd() : words

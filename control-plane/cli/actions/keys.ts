@@ -94,6 +94,6 @@ export const unfreezeKey: Action = ({ connection }, given) => setFrozen(connecti
 
 async function setFrozen(connection: Cli['connection'], id: string, isFrozen: boolean): Promise<CommandOutput> {
   const key = await connection.as('buyer', (client) => client.buyerKey.update.mutate({ id, isFrozen }))
-  const said = isFrozen ? `${id} is frozen. Calls with the key are refused.` : `${id} works again.`
-  return { json: toSnakeBody(flat(key)), blocks: [text(said)] }
+  const message = isFrozen ? `${id} is frozen. Calls with the key are refused.` : `${id} works again.`
+  return { json: toSnakeBody(flat(key)), blocks: [text(message)] }
 }

@@ -102,10 +102,10 @@ export const lendKey: Action = async (cli, given) => {
 export const tryKey: Action = async ({ connection }, given) => {
   const wanted = { resourceId: argument(given), apiKey: keyOf(given.options) }
   const probe = await connection.as('seller', (client) => client.lentOffer.probe.mutate(wanted))
-  const said = probe.ok
+  const message = probe.ok
     ? facts({ 'the key': 'is good', 'in milliseconds': String(probe.latencyMs), traits: probe.traits.join(', ') })
     : text(`The key does not work: ${probe.error}.`)
-  return { json: toSnakeBody(probe), blocks: [said], ...(probe.ok ? {} : { exit: 'failure' as const }) }
+  return { json: toSnakeBody(probe), blocks: [message], ...(probe.ok ? {} : { exit: 'failure' as const }) }
 }
 
 export const listLent: Action = async ({ connection }, { options }) => {

@@ -33,8 +33,8 @@ export const login: Action = async (cli, { options }) => {
   const issued = readAnswer(IssuedKey, await connection.call('POST', `/v1/${side}/auth/keys`, { body }))
   const path = keepKey(connection.folder, { origin, side, key: issued.key })
   const { key: _secret, ...shown } = issued
-  const told = { market: origin, side, wallet: issued.wallet, key: `${issued.key_prefix}…`, 'kept in': path }
-  return { json: { ...shown, market: origin, kept_in: path }, blocks: [facts(told)] }
+  const keyFacts = { market: origin, side, wallet: issued.wallet, key: `${issued.key_prefix}…`, 'kept in': path }
+  return { json: { ...shown, market: origin, kept_in: path }, blocks: [facts(keyFacts)] }
 }
 
 /** The secret named by `--<name>-env` or `--<name>-from`. */
@@ -77,8 +77,10 @@ function checkChallenge(message: string, { origin, address }: { origin: string; 
 /** Deletes the saved keys of a market. The keys stay valid until they are revoked. */
 export const logout: Action = async ({ connection }) => {
   const wasKept = forgetKeys(connection.folder, connection.url)
-  const said = wasKept ? 'Removed from this machine. The key stays valid until you revoke it.' : 'No keys were saved.'
-  return { json: { market: connection.url, forgotten: wasKept }, blocks: [text(said)] }
+  const message = wasKept
+    ? 'Removed from this machine. The key stays valid until you revoke it.'
+    : 'No keys were saved.'
+  return { json: { market: connection.url, forgotten: wasKept }, blocks: [text(message)] }
 }
 
 /** Shows the market and the keys that the next command would use. Of keys it shows the first characters only. */

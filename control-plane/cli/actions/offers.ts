@@ -134,9 +134,9 @@ export const cancelOffers: Action = async (cli, { options }) => {
     progress.end()
   }
   const { processed, total, failedCount: failed } = operation
-  const said = text(`${processed - failed} of ${total} are off the market.`)
+  const message = text(`${processed - failed} of ${total} are off the market.`)
   const exit = operation.status === 'failed' ? 'failure' : failed > 0 ? 'partial' : 'ok'
-  return { json: toSnakeBody(operation), blocks: [said], exit }
+  return { json: toSnakeBody(operation), blocks: [message], exit }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

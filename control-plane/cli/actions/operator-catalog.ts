@@ -105,9 +105,9 @@ export const putPrices: Action = async ({ connection }, given) => {
       ...(at === undefined ? {} : { effectiveAt: at }),
     }),
   )
-  const said =
+  const message =
     put.version === null ? 'The prices are the same already.' : `Prices of ${put.model} in version ${put.version}.`
-  return { json: put, blocks: [text(said)] }
+  return { json: put, blocks: [text(message)] }
 }
 
 /** Converts dollars of a million tokens to dollars of one, without a float. */

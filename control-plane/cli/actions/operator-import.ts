@@ -116,10 +116,10 @@ export async function importRows(
     answer.rejected.map((row) => ({ ...row, index: row.index + from })),
   )
   const models = compared.reduce((sum, { answer }) => sum + answer.models, 0)
-  const said = { models, changes, impacts, rejected }
-  const shown = [changeTable(changes), ...impactTable(impacts), ...rejectedTable(rejected), text(summary(said))]
+  const report = { models, changes, impacts, rejected }
+  const shown = [changeTable(changes), ...impactTable(impacts), ...rejectedTable(rejected), text(summary(report))]
   const exit = rejected.length === 0 ? {} : { exit: 'partial' as const }
-  if (isDry || changes.length === 0) return { json: { ...said, imported: null }, blocks: shown, ...exit }
+  if (isDry || changes.length === 0) return { json: { ...report, imported: null }, blocks: shown, ...exit }
 
   const isConfirmed = isSet(options, 'yes')
   if (!isConfirmed && cli.terminal.canAsk) cli.terminal.err(`${renderBlocks(shown, cli.terminal.looks)}\n`)
@@ -136,7 +136,7 @@ export async function importRows(
   }
   const counts = `${imported.added} added, ${imported.changed} changed, ${imported.repriced} with new prices`
   const done = text(`Imported: ${counts}.`)
-  return { json: { ...said, imported }, blocks: isConfirmed ? [...shown, done] : [done], ...exit }
+  return { json: { ...report, imported }, blocks: isConfirmed ? [...shown, done] : [done], ...exit }
 }
 
 type Impact = {

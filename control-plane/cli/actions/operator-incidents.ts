@@ -28,7 +28,7 @@ function show(incident: Incident) {
   const from = instant(incident.startedAt)
   const lines = table(notes, [
     { title: 'SAID', value: ({ at }) => instant(at) },
-    { title: 'STATE', value: (said) => said.state },
+    { title: 'STATE', value: (update) => update.state },
     { title: 'NOTE', value: ({ note }) => note },
   ])
   const about = facts({

@@ -1,5 +1,5 @@
 import { dollars, eth, instant, yesNo } from '#control-plane/cli/amounts.ts'
-import type { Action, Given } from '#control-plane/cli/command.ts'
+import type { Action, CommandInput } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import type { Answers } from '#control-plane/cli/market-client.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
@@ -107,7 +107,7 @@ export const hold = decide('hold')
 export const release = decide('release')
 export const cancel = decide('cancel')
 
-const sellerOf = (given: Given) => ({
+const sellerOf = (given: CommandInput) => ({
   wallet: argument(given, 0),
   reason: requiredOption(given.options, 'reason'),
 })

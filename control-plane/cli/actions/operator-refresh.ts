@@ -1,5 +1,5 @@
 import { instant, percent, perMillion } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandInput, CommandOptions } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import type { Answers } from '#control-plane/cli/market-client.ts'
 import type { OutputBlock, TableCell } from '#control-plane/cli/output.ts'
@@ -47,14 +47,14 @@ export const setUp: Action = async (cli, { options }) => {
   }
   const refreshed = await refresh(cli, options)
   const done = { providers: wanted.map(({ provider }) => provider.id), catalog: refreshed }
-  const said = text(`Set up: ${wanted.length} providers; ${summary(refreshed)}`)
-  return { json: { providers, catalog: report, done }, blocks: [...shown, said], ...exitOf(refreshed) }
+  const message = text(`Set up: ${wanted.length} providers; ${summary(refreshed)}`)
+  return { json: { providers, catalog: report, done }, blocks: [...shown, message], ...exitOf(refreshed) }
 }
 
 /** The rows of a list whose models the data of this release does not have. */
 async function importRest(
   cli: Cli,
-  { options }: Given,
+  { options }: CommandInput,
   { path, known }: { readonly path: string; readonly known: readonly string[] },
 ) {
   const names = new Set(known)

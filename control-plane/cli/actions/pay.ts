@@ -60,14 +60,14 @@ export const pay: Action = async (cli, given) => {
   if (answer.status !== 200) throw refusedPayment(answer)
   const paid = readAnswer(Paid, parsed(answer))
   const { buyer_cost_micro: cost, payment } = paid.usage
-  const said = paid.choices.map(({ message }) => message.content ?? '').join('\n')
-  const told = {
+  const reply = paid.choices.map(({ message }) => message.content ?? '').join('\n')
+  const receipt = {
     cost: dollars(cost) ?? '',
     payer: payment.payer,
     state: payment.status,
     transaction: payment.transaction ?? '',
   }
-  return { json: paid, blocks: [text(said), facts(told)] }
+  return { json: paid, blocks: [text(reply), facts(receipt)] }
 }
 
 function parsed({ body }: RawAnswer): unknown {
@@ -129,10 +129,10 @@ async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: 
 
 /** The failure of a refused payment: its answer has the reason as a text in `error`, unlike other refusals. */
 function refusedPayment(answer: RawAnswer): CommandFailure {
-  const told = z.looseObject({ error: z.string() }).safeParse(parsed(answer))
-  if (!told.success) return failureOf(answer)
-  return new CommandFailure('failure', `The payment was refused: ${told.data.error}.`, {
-    code: told.data.error,
+  const refusal = z.looseObject({ error: z.string() }).safeParse(parsed(answer))
+  if (!refusal.success) return failureOf(answer)
+  return new CommandFailure('failure', `The payment was refused: ${refusal.data.error}.`, {
+    code: refusal.data.error,
     status: answer.status,
   })
 }

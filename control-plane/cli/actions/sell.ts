@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { dollars, dollarsOf } from '#control-plane/cli/amounts.ts'
-import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandInput, CommandOptions } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
@@ -235,17 +235,17 @@ const Tested = z.looseObject({
 })
 
 /** Asks a provider whether it takes the key, and whether a named model answers. */
-export const testProvider: Action = async ({ connection }, { options }: Given) => {
+export const testProvider: Action = async ({ connection }, { options }: CommandInput) => {
   const model = textOption(options, 'model')
   const body = { ...placeOf(options), ...(model === undefined ? {} : { model }) }
   const answer = readAnswer(
     Tested,
     await connection.call('POST', '/v1/seller/test-connection', { side: 'seller', body }),
   )
-  const said = answer.ok
+  const message = answer.ok
     ? `The model answers, in ${answer.latency_ms} ms.`
     : `The model does not answer: ${answer.error}`
   const cost = dollarsOf(answer.probe_cost_usd)
   const spent = cost === null ? [] : [text(`The test call cost about ${cost}.`)]
-  return { json: answer, blocks: [text(said), ...spent], ...(answer.ok ? {} : { exit: 'failure' as const }) }
+  return { json: answer, blocks: [text(message), ...spent], ...(answer.ok ? {} : { exit: 'failure' as const }) }
 }

@@ -18,7 +18,7 @@ export function LiveMark({ state, onPause }: Props) {
         <Badge tone={TONES[state]}>{NAMES[state]}</Badge>
       </span>
       <Button kind="quiet" onClick={() => onPause(!isPaused)}>
-        {isPaused ? 'Go on' : 'Pause'}
+        {isPaused ? 'Resume' : 'Pause'}
       </Button>
     </>
   )

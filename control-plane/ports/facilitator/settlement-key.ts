@@ -44,9 +44,9 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
     /** The address as the store has it. */
     sender: address.toLowerCase(),
     readFees: createFeeReader(rpc.estimateFees, clock.monotonic),
-    async sign({ nonce, ...wish }: TransactionPlan) {
+    async sign({ nonce, ...fields }: TransactionPlan) {
       crashPoint('before_sign')
-      const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce: Number(nonce), ...wish })
+      const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce: Number(nonce), ...fields })
       return { hash: keccak256(raw), raw }
     },
     async broadcast({ hash, raw }: Pick<SignedTransaction, 'hash' | 'raw'>): Promise<void> {

@@ -17,7 +17,7 @@ export type ProbedJob = {
  * asks for.
  */
 export type JobAnswer =
-  | { readonly kind: 'told'; readonly job: ProviderJob }
+  | { readonly kind: 'reported'; readonly job: ProviderJob }
   | { readonly kind: 'unknown'; readonly isKeyless?: true }
   | { readonly kind: 'silent'; readonly status: number | null; readonly retryAfterMs: number | undefined }
 

@@ -141,13 +141,13 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
     const ask = (providerRequest: ProviderRequest) => exchange(parts, signal, target, providerRequest)
     const withTool = media === undefined && target.callsTools === true ? probe.withTool?.(providerModel) : undefined
     const tried = withTool && (await ask(withTool))
-    const { question, said } =
-      tried && !isOfTool(target, tried.said) ? tried : await ask(cheapest.request(providerModel))
-    const isAnswer = cheapest.isAnswer(said.status, said.text)
+    const { question, reply } =
+      tried && !isOfTool(target, tried.reply) ? tried : await ask(cheapest.request(providerModel))
+    const isAnswer = cheapest.isAnswer(reply.status, reply.text)
     // Some providers answer 200 to everything.
-    const isError = said.status === 200 && errorInText(said.text) !== undefined
-    if (!isAnswer || isError) return refusedFor(target, said)
-    return accepted(probedUsage(target, cheapest, { ...said, body: question.body }))
+    const isError = reply.status === 200 && errorInText(reply.text) !== undefined
+    if (!isAnswer || isError) return refusedFor(target, reply)
+    return accepted(probedUsage(target, cheapest, { ...reply, body: question.body }))
   } catch (error) {
     return unreachable(error)
   }
@@ -159,22 +159,22 @@ async function exchange(
   signal: AbortSignal,
   target: ProbeTarget,
   providerRequest: ProviderRequest,
-): Promise<{ readonly question: ProviderRequest; readonly said: Said }> {
+): Promise<{ readonly question: ProviderRequest; readonly reply: ProviderReply }> {
   const answer = await send(parts, signal, target, providerRequest)
   const question = withOtherLimit(providerRequest, answer)
   return question === undefined
-    ? { question: providerRequest, said: answer }
-    : { question, said: await send(parts, signal, target, question) }
+    ? { question: providerRequest, reply: answer }
+    : { question, reply: await send(parts, signal, target, question) }
 }
 
 /** True for a refusal that may concern the tool or the reasoning, which not every host of a model accepts. */
-function isOfTool(target: ProbeTarget, { status, text }: Said): boolean {
+function isOfTool(target: ProbeTarget, { status, text }: ProviderReply): boolean {
   const isRefused = status === 400 || status === 404 || status === 422
   return isRefused && otherProtocolSaid(target, protocolOf(target).readError(text)) === undefined
 }
 
 /** Newer models of OpenAI refuse `max_tokens` and name the member that replaces it. */
-function withOtherLimit(question: ProviderRequest, { status, text }: Said): ProviderRequest | undefined {
+function withOtherLimit(question: ProviderRequest, { status, text }: ProviderReply): ProviderRequest | undefined {
   const wantsOther = status === 400 && text.includes('max_completion_tokens')
   return wantsOther
     ? { ...question, body: question.body.replace('"max_tokens":', '"max_completion_tokens":') }
@@ -182,7 +182,7 @@ function withOtherLimit(question: ProviderRequest, { status, text }: Said): Prov
 }
 
 /** A refusal with its reason in our own words, when its cause lies with the seller. */
-function refusedFor(target: ProbeTarget, { status, text, headers }: Said): ProbeResult {
+function refusedFor(target: ProbeTarget, { status, text, headers }: ProviderReply): ProbeResult {
   const body = protocolOf(target).readError(text, headers)
   // The probe holds no buyer's text that a provider could repeat.
   const cause = causeOf({ status, body, requestText: () => '' })
@@ -231,17 +231,17 @@ async function askJob(
   const codec = jobCodecOf(place, kind)
   const request = isCancel && codec.cancel !== undefined ? codec.cancel(providerJob) : codec.question(providerJob)
   const signal = AbortSignal.timeout(timeoutMs)
-  const said: Said[] = []
+  const reply: ProviderReply[] = []
   const job = await askAboutJob(codec, { providerJob, request }, async (providerRequest) => {
     const answer = await send({ agent, clock }, signal, place, providerRequest)
-    said.push(answer)
+    reply.push(answer)
     return answer
   })
-  if (job !== undefined) return { kind: 'told', job }
-  const [first] = said
+  if (job !== undefined) return { kind: 'reported', job }
+  const [first] = reply
   // A missing result says nothing about its job.
-  if (said.length === 1 && (first?.status === 404 || first?.status === 410)) return { kind: 'unknown' }
-  const { status = null, headers } = said.at(-1) ?? {}
+  if (reply.length === 1 && (first?.status === 404 || first?.status === 410)) return { kind: 'unknown' }
+  const { status = null, headers } = reply.at(-1) ?? {}
   return silent(status, readRetryAfter(headers?.['retry-after'], clock.now(), MAX_RETRY_AFTER_MS))
 }
 
@@ -318,7 +318,7 @@ function questionOf({ path }: ModelListing): ProviderRequest {
   return { ...JSON_REQUEST, method: 'GET', path, body: '' }
 }
 
-type Said = {
+type ProviderReply = {
   readonly status: number
   readonly text: string
   readonly headers: RefusalHeaders
@@ -330,7 +330,7 @@ async function send(
   signal: AbortSignal,
   place: ProviderPlace,
   providerRequest: ProviderRequest,
-): Promise<Said> {
+): Promise<ProviderReply> {
   const { method = 'POST', path, contentType, accept, body } = providerRequest
   // The headers are built from nothing, so the provider gets only the necessary ones.
   const headers = ['accept', accept, 'content-type', contentType, 'user-agent', 'market-probe']

@@ -25,7 +25,7 @@ export type MoveMemory = {
   /** The newest block and the cursor at which nothing was left to read. */
   seen: string | undefined
   /** The last log line about a held ledger, so that each reason is logged once. */
-  told: string | undefined
+  loggedHold: string | undefined
   /** The last reason of a hold, and the hold. */
   hold: KeptHold | undefined
 }
@@ -41,5 +41,5 @@ export type KeptHold = {
 }
 
 export function newMoveMemory(): MoveMemory {
-  return { seen: undefined, told: undefined, hold: undefined }
+  return { seen: undefined, loggedHold: undefined, hold: undefined }
 }

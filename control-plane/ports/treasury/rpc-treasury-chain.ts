@@ -35,8 +35,8 @@ const [, , , USED] = TOKEN
 /** Reads a chain for the treasury through its JSON-RPC endpoint. */
 export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
   const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
-  type Found = { readonly number: bigint; readonly hash: Hex; readonly timestamp: bigint }
-  const block = ({ number, hash, timestamp }: Found) => ({ block: number, hash, at: Number(timestamp) * SECOND })
+  type ChainBlock = { readonly number: bigint; readonly hash: Hex; readonly timestamp: bigint }
+  const block = ({ number, hash, timestamp }: ChainBlock) => ({ block: number, hash, at: Number(timestamp) * SECOND })
   return {
     async checkChain(chainId) {
       const answered = await client.getChainId()

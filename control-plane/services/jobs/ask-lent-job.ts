@@ -97,7 +97,7 @@ function silent({ status, retryAfterMs }: LentReply): JobAnswer {
 
 function jobAnswer({ providerJob: id }: LentJob, state: JobState, usage?: Usage): JobAnswer {
   return {
-    kind: 'told',
+    kind: 'reported',
     job: { id, state, milliseconds: undefined, artifacts: [], ...(usage !== undefined && { used: usage }) },
   }
 }

@@ -95,7 +95,7 @@ type Report = { readonly answer: JobAnswer; readonly askedAt: number; readonly i
 
 /** The end that a poll's result means; undefined while the job runs. A poll is the last one only after the deadline. */
 function endingIn(job: Job, { answer, askedAt, isStopped }: Report): JobEnding | undefined {
-  if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
+  if (answer.kind === 'reported' && isOver(answer.job)) return endedAs(answer.job, isStopped)
   if (isLate(job, askedAt)) return 'overdue'
   if (answer.kind !== 'unknown' || job.unknownPolls + 1 < JOB_POLLS.lostAfter) return undefined
   return answer.isKeyless ? 'keyless' : 'forgotten'

@@ -62,7 +62,7 @@ export function createLostEnds(ctx: JobLineCtx): LostEnds {
 }
 
 function endOf(event: string, answer: JobAnswer): JobEnd | undefined {
-  return answer.kind === 'told' ? endAsFound(event, answer.job) : undefined
+  return answer.kind === 'reported' ? endAsFound(event, answer.job) : undefined
 }
 
 async function listLost({ db, jobBook }: JobLineCtx): Promise<readonly Lost[]> {

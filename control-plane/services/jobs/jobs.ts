@@ -115,7 +115,7 @@ async function cancel(ctx: JobLineCtx, job: Job): Promise<void> {
   if (!canStop) {
     throw new AppError('conflict', { message: 'The provider cannot stop this job. Wait until it ends.' })
   }
-  if (attended.answer?.kind !== 'told') {
+  if (attended.answer?.kind !== 'reported') {
     throw new AppError('upstream_error', { message: 'The provider of the job did not answer. The job goes on.' })
   }
   await hastenPoll(ctx.db, job.rid, ctx.clock.now() + LOOK_AGAIN_MS)

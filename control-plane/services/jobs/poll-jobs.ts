@@ -60,7 +60,7 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
     const retryAfterMs = answer?.kind === 'silent' ? answer.retryAfterMs : undefined
     const { rid, polls, offer } = job
     const unknownPolls =
-      answer?.kind === 'unknown' ? job.unknownPolls + 1 : answer?.kind === 'told' ? 0 : job.unknownPolls
+      answer?.kind === 'unknown' ? job.unknownPolls + 1 : answer?.kind === 'reported' ? 0 : job.unknownPolls
     const at = nextPoll({ rid, polls, now, deadlineAt: job.deadlineAt.getTime(), retryAfterMs })
     next.push({ rid, at, unknownPolls, wasAsked: true })
     if (retryAfterMs === undefined || offer === null || resting.size >= MAX_RESTING) return

@@ -83,10 +83,10 @@ export function refuseForeignFields({ apiSecret, pricingMultiplier }: Refused): 
   }
 }
 
-type Wanted = Omit<z.output<typeof UpdateLentOfferInput>, 'id' | 'status' | 'apiSecret' | 'pricingMultiplier'>
+type LentOfferEdit = Omit<z.output<typeof UpdateLentOfferInput>, 'id' | 'status' | 'apiSecret' | 'pricingMultiplier'>
 
 /** The terms after a change. Throws `invalid_request` for rules that name things outside the record. */
-export function termsAfter(record: Resource, before: LentOfferTerms, changes: Wanted): LentOfferTerms {
+export function termsAfter(record: Resource, before: LentOfferTerms, changes: LentOfferEdit): LentOfferTerms {
   const pick = <Value>(value: Value | undefined, old: Value): Value => (value === undefined ? old : value)
   const terms: LentOfferTerms = {
     keptBps: changes.discountPercent === undefined ? before.keptBps : percentToKept(changes.discountPercent),

@@ -61,12 +61,12 @@ export const deleteOffer = defineOperation({
     changeOffer(ctx, actor.account, { id: input.id, set: {}, event: 'remove' }),
 })
 
-type Wish = { readonly id: string; readonly set: OfferChange; readonly event: OfferEvent }
+type OfferEdit = { readonly id: string; readonly set: OfferChange; readonly event: OfferEvent }
 
 async function changeOffer(
   ctx: ViewCtx & Pick<RunCtx, 'publication' | 'change' | 'ids' | 'settings'>,
   seller: AccountId,
-  { id, set, event }: Wish,
+  { id, set, event }: OfferEdit,
 ): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   const before = await readOffer(ctx, seller, id)

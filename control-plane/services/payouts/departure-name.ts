@@ -36,13 +36,13 @@ export type SearchPlace = { readonly among: SellersOf; readonly after: string }
  */
 export type Sought = { readonly name: TransferName | null } | { readonly place: SearchPlace | null }
 
-type Wanted = { readonly recipient: string; readonly nonce: string; readonly place: SearchPlace | null }
+type DepartureFacts = { readonly recipient: string; readonly nonce: string; readonly place: SearchPlace | null }
 
 /**
  * Searches the name whose nonce a departure has: first among sweeps and sellers that are known to be paid at its
  * recipient, then among all sellers, within the budget.
  */
-export async function searchName(trx: Trx, amounts: Wanted, budget: NameBudget): Promise<Sought> {
+export async function searchName(trx: Trx, amounts: DepartureFacts, budget: NameBudget): Promise<Sought> {
   const { recipient, nonce } = amounts
   let { place } = amounts
   /** The name among a seller's next numbers; null when no number matches, undefined at the end of the budget. */

@@ -83,7 +83,7 @@ export async function planSeller(
 /** Time for which a payout run skips a recipient that the token refused. A request does not skip it. */
 const REFUSED_MS = 7 * DAY
 
-type Wanted = {
+type GroupPayout = {
   readonly seller: AccountId
   readonly mode: TransferMode
   readonly owner: SellerOwner
@@ -95,7 +95,7 @@ type Wanted = {
 async function planGroup(
   ctx: PayoutCtx,
   trx: Trx,
-  { seller, mode, owner, to: recipient, amount, items }: Wanted,
+  { seller, mode, owner, to: recipient, amount, items }: GroupPayout,
 ): Promise<TreasuryTransfer> {
   const id = ctx.ids.make('pay')
   const inFlight = (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, owner))

@@ -166,7 +166,7 @@ async function onlyRecipient(ctx: AskCtx, seller: AccountId): Promise<string | u
   })
 }
 
-type Wanted = {
+type PayoutDemand = {
   readonly seller: AccountId
   readonly to: string | undefined
   readonly ground: Ground
@@ -180,7 +180,7 @@ type Wanted = {
 async function authorizeOnce(
   ctx: AskCtx,
   trx: Trx,
-  { seller, to, ground, leave }: Wanted,
+  { seller, to, ground, leave }: PayoutDemand,
 ): Promise<{ readonly payout: TreasuryTransfer; readonly isNew: boolean } | undefined> {
   await requireLeave(trx, leave)
   await lockAccounts(trx, [seller])

@@ -148,7 +148,7 @@ export const createOwnProvider = defineOperation({
   },
 })
 
-type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & {
+type FirstProbe = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & {
   readonly facts: ModelFacts
   readonly providerModel: string | null
 }
@@ -161,7 +161,7 @@ type Answered = { readonly apiFormat: ProtocolName; readonly usage: Usage }
 async function answeredAs(
   ctx: Pick<Ctx, 'probe'>,
   base: CheckedBaseUrl,
-  { facts, ...asked }: Asked,
+  { facts, ...asked }: FirstProbe,
 ): Promise<Answered> {
   const target = { baseUrl: base.url, ...asked, ...probeManner(facts) }
   const { apiFormat, result } = await probeAs(ctx, { ...target, asksModel: 'text' })

@@ -48,8 +48,8 @@ export async function liftWhenWhole(ctx: LiftCtx): Promise<HoldWait | undefined>
 function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason }: HoldReason): void {
   const facts = { heldAt, ...reason, block: block === null ? null : Number(block) }
   const holdName = `${heldAt} ${reason.wait} ${reason.treasury} ${reason.open.join()}`
-  if (moves !== null && moves.memory.told === holdName) return
-  if (moves !== null) moves.memory.told = holdName
+  if (moves !== null && moves.memory.loggedHold === holdName) return
+  if (moves !== null) moves.memory.loggedHold = holdName
   if (reason.wait === 'treasury') {
     log.warn(facts, 'payouts are held: a former treasury cannot be read, so an operator has to vouch for it')
   } else {

@@ -163,13 +163,13 @@ function placeOf(parts: Parts, job: JobRecord, artifact: Artifact): FilePlace | 
   return checkOutboundUrl(source.url, hosts, parts.policy) === undefined ? undefined : { url: source.url, hosts }
 }
 
-type Wanted = { readonly owner: string; readonly from: FilePlace; readonly until: number }
+type FileOrder = { readonly owner: string; readonly from: FilePlace; readonly until: number }
 
 /** Copies a file, unless it exists here by now. An interrupted copy leaves nothing. */
 async function copyFile(
   { artifacts, jobs, fetcher, limits }: Parts,
   id: ArtifactId,
-  { owner, from, until }: Wanted,
+  { owner, from, until }: FileOrder,
   signal: AbortSignal,
 ): Promise<void> {
   const there = await artifacts.open(id)

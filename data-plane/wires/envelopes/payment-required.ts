@@ -10,14 +10,14 @@ const X402_VERSION = 2
  * the body and, as base64, in the header.
  */
 export function paymentRequired(error: AppError, requestId: RequestId): Refusal {
-  const { accepts = [], resource, headers, extensions = {}, payment_error: reason, ...told } = error.detail
+  const { accepts = [], resource, headers, extensions = {}, payment_error: reason, ...details } = error.detail
   const document = JSON.stringify({
     x402Version: X402_VERSION,
     error: reason ?? 'payment_required',
     accepts,
     resource,
     ...(isEmpty(extensions) ? {} : { extensions }),
-    ...told,
+    ...details,
     request_id: requestId,
   })
   const encoded = Buffer.from(document, 'utf8').toString('base64')

@@ -69,9 +69,13 @@ export function readEdit(raw: RawRequest): ImageRequest {
 
 const NOTHING_INLINED: InlinedSource = { bytes: Buffer.alloc(0), hasStandIns: false }
 
-type Given = Pick<ImageRequest, 'family' | 'inlined' | 'upload'> & Pick<ImageAsk, 'sources'>
+type ImageParts = Pick<ImageRequest, 'family' | 'inlined' | 'upload'> & Pick<ImageAsk, 'sources'>
 
-function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, upload, sources }: Given): ImageRequest {
+function readRequest(
+  body: JsonObject,
+  raw: RawRequest,
+  { family, inlined, upload, sources }: ImageParts,
+): ImageRequest {
   const model = readModelName(body['model'])
   const prompt = readPrompt(body['prompt'])
   const isEdit = sources.length > 0 || upload !== undefined

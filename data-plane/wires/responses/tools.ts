@@ -96,9 +96,9 @@ function readNamespace(reading: Reading, group: Json, param: string): void {
   }
 }
 
-type Given = { readonly tool: Json; readonly param: string; readonly namespace: string | undefined }
+type ToolEntry = { readonly tool: Json; readonly param: string; readonly namespace: string | undefined }
 
-function addTool(reading: Reading, { tool, param, namespace }: Given): void {
+function addTool(reading: Reading, { tool, param, namespace }: ToolEntry): void {
   const { adapted } = reading
   const name = nameOf(tool, param)
   const isCustom = tool['type'] === 'custom'

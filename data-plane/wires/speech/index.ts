@@ -6,11 +6,11 @@ import { defineWire } from '#data-plane/wires/wire.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { isSpokenByTokens } from '#shared/spoken-text.ts'
+import { audioFromEvents } from './audio-from-events.ts'
 import { speechDecoder } from './decoder.ts'
 import { inEvents } from './events.ts'
 import type { SpeechRequest } from './read-request.ts'
 import { readSpeechRequest } from './read-request.ts'
-import { toldByEvents } from './told-by-events.ts'
 
 const EDITS = {
   hidden: new Set(['stream', 'stream_format']),
@@ -64,7 +64,7 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
   },
   decoder(request, plan) {
     const audio = speechDecoder(request)
-    const decoder = isSpokenByTokens(plan.target.price.unitPrices) ? toldByEvents(audio) : audio
+    const decoder = isSpokenByTokens(plan.target.price.unitPrices) ? audioFromEvents(audio) : audio
     return request.inEvents ? inEvents(decoder, plan) : decoder
   },
 })

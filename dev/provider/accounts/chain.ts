@@ -13,9 +13,9 @@ export async function serveChain({ method, path, headers, bytes, chainUrl }: Acc
   try {
     const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: new Uint8Array(bytes) }
     const answer = await fetch(chainUrl, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) })
-    const said = Buffer.from(await answer.arrayBuffer())
-    reply.headers(answer.status, { 'content-type': 'application/json', 'content-length': String(said.length) })
-    reply.end(said)
+    const replyBytes = Buffer.from(await answer.arrayBuffer())
+    reply.headers(answer.status, { 'content-type': 'application/json', 'content-length': String(replyBytes.length) })
+    reply.end(replyBytes)
   } catch {
     reply.json(502, { error: 'The node did not answer.' })
   }

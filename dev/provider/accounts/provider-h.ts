@@ -47,16 +47,16 @@ export function serveProviderH(call: AccountCall, reply: Reply): void {
 }
 
 function run({ body, path, origin }: AccountCall, reply: Reply): void {
-  const wish = Run.safeParse(body)
-  if (wish.success) reply.json(200, resultOf(wish.data, path, { origin, film: undefined }))
-  else reply.json(422, { detail: wish.error.issues.map(({ path: loc, message }) => ({ loc, msg: message })) })
+  const run = Run.safeParse(body)
+  if (run.success) reply.json(200, resultOf(run.data, path, { origin, film: undefined }))
+  else reply.json(422, { detail: run.error.issues.map(({ path: loc, message }) => ({ loc, msg: message })) })
 }
 
 function submit({ body, path, headers, jobs, origin }: AccountCall, reply: Reply): void {
-  const wish = Run.safeParse(body)
+  const run = Run.safeParse(body)
   // A run without a prompt fails as soon as the model reads it.
-  const model = wish.success ? 'job' : 'job-failing'
-  const [prompt, seconds] = wish.success ? [wish.data.prompt, wish.data.duration] : ['', 1]
+  const model = run.success ? 'job' : 'job-failing'
+  const [prompt, seconds] = run.success ? [run.data.prompt, run.data.duration] : ['', 1]
   const callFacts = { body, path, key: headers.authorization }
   const job = jobs.submit({ model, prompt, seconds, size: { width: 854, height: 480 }, asked: callFacts })
   if (job === undefined) {
@@ -85,17 +85,17 @@ type Showing = { readonly origin: string; readonly reply: Reply }
 
 function answerResult(job: SampleJob, { body, path }: RunRequest, { origin, reply }: Showing): void {
   const state = stateOf(job)
-  const wish = Run.safeParse(body)
+  const run = Run.safeParse(body)
   if (state === 'running') reply.json(400, { detail: 'Request is still in progress' })
-  else if (state !== 'succeeded' || !wish.success) reply.json(422, { detail: 'The run has no result.' })
-  else reply.json(200, resultOf(wish.data, path, { origin, film: `${origin}/files/jobs/${fileNameOf(job)}` }))
+  else if (state !== 'succeeded' || !run.success) reply.json(422, { detail: 'The run has no result.' })
+  else reply.json(200, resultOf(run.data, path, { origin, film: `${origin}/files/jobs/${fileNameOf(job)}` }))
 }
 
 type Made = { readonly origin: string; readonly film: string | undefined }
 
-function resultOf(wish: z.infer<typeof Run>, path: string, { origin, film }: Made): object {
+function resultOf(run: z.infer<typeof Run>, path: string, { origin, film }: Made): object {
   if (path.endsWith('/motion') && film !== undefined) return { video: { url: film, content_type: 'video/mp4' } }
-  const { prompt, num_images: count, image_size: size } = wish
+  const { prompt, num_images: count, image_size: size } = run
   const [width, height] = typeof size === 'string' ? (SIZES[size] ?? [512, 512]) : [size.width, size.height]
   const images = Array.from({ length: count }, (_, index) => ({
     url: pictureUrl(origin, `${prompt} ${index}`, { width, height }),

@@ -31,8 +31,8 @@ export function serveProviderP1(call: AccountCall, reply: Reply): void {
   else if (method === 'PUT' && UPLOAD.test(path)) reply.json(201, { name: path.split('/').at(-1), bytes: bytes.length })
   else {
     // Seconds may be a number or a string.
-    const wish = Seconds.safeParse(call.body)
-    const body = wish.success ? wish.data : method === 'POST' ? undefined : call.body
+    const order = Seconds.safeParse(call.body)
+    const body = order.success ? order.data : method === 'POST' ? undefined : call.body
     if (!serveVideos(jobs, { method, path, body }, reply)) reply.json(404, problem('no such path'))
   }
 }

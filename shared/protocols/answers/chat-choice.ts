@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import type { BadAnswer } from './bad-answer.ts'
 import { malformed } from './bad-answer.ts'
-import { tellApart, textIn } from './told-apart.ts'
+import { tellApart, textIn } from './tell-apart.ts'
 
 /**
  * Members that a chat client relies on. Providers leave members out, send null, and add members and finish reasons of

@@ -44,7 +44,7 @@ export function readErrorBody(text: string): ErrorBody {
   const json = /^(?:event|data|id):/.test(plain) ? (/^data: ?(.*)$/m.exec(plain)?.[1] ?? '') : plain
   const value = json.length <= MAX_PARSED_CHARS && !isTooDeep(json) ? parse(json) : undefined
   if (value === undefined) return readText(plain)
-  const parts: Found = { codes: new Set() }
+  const parts: ErrorParts = { codes: new Set() }
   collect(parts, value, 0)
   const { message = '', param, codes, status, waitMs = waitIn(message), tokenLimit = limitIn(message) } = parts
   return {
@@ -72,7 +72,7 @@ function firstMessage(text: string): string {
   return typeof message === 'string' ? message : ''
 }
 
-type Found = {
+type ErrorParts = {
   readonly codes: Set<string>
   message?: string
   param?: string
@@ -86,7 +86,7 @@ const INNER = ['error', 'detail', 'errors', 'innererror', 'inner_error', 'base_r
 const MESSAGES = ['message', 'Message', 'msg', 'status_msg', 'error_message', 'error_description'] as const
 const CODES = ['code', 'type', 'status', 'reason', '__type', 'error_code', 'error_type'] as const
 
-function collect(parts: Found, value: unknown, level: number): void {
+function collect(parts: ErrorParts, value: unknown, level: number): void {
   if (typeof value === 'string') {
     parts.message ??= value
     return
@@ -114,7 +114,7 @@ function name(status: unknown): unknown {
   return typeof status === 'number' && status !== 0 ? `minimax:${status}` : undefined
 }
 
-function addCode(parts: Found, value: unknown): void {
+function addCode(parts: ErrorParts, value: unknown): void {
   const text = typeof value === 'number' ? String(value) : value
   if (typeof text !== 'string' || text === '' || text.length > MAX_CODE_CHARS) return
   if (/^[45]\d\d$/.test(text)) parts.status ??= Number(text)
@@ -122,7 +122,7 @@ function addCode(parts: Found, value: unknown): void {
 }
 
 /** An entry of Google's details: ErrorInfo, QuotaFailure or RetryInfo. */
-function addDetail(parts: Found, detail: unknown): void {
+function addDetail(parts: ErrorParts, detail: unknown): void {
   if (!isRecord(detail)) return
   const { reason, retryDelay, violations } = detail
   addCode(parts, reason)

@@ -154,7 +154,7 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
       const milliseconds = usedSeconds === undefined ? undefined : usedSeconds * MILLISECONDS
       // The provider decides on its answer now, and the worker receives it later.
       await owner.time.sleep(workerPaceMs / 2)
-      return { kind: 'told', job: { id, state, milliseconds, artifacts: [] } }
+      return { kind: 'reported', job: { id, state, milliseconds, artifacts: [] } }
     },
   }
 }

@@ -18,7 +18,7 @@ export const UNKNOWN: JobAnswer = { kind: 'unknown' }
 /** A provider's answer with a state. A finished job has used six seconds and made a video. */
 export function told(state: ProviderJob['state'], milliseconds = 6_000): JobAnswer {
   const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4', access: 'lasting' as const }]
-  return { kind: 'told', job: { id: 'p-1', state, milliseconds, artifacts } }
+  return { kind: 'reported', job: { id: 'p-1', state, milliseconds, artifacts } }
 }
 
 type Turn = {

@@ -3,7 +3,7 @@ import { isRecord } from '#shared/json-members.ts'
 import type { CallAssembly, CallPiece } from '#shared/protocols/answers/call-pieces.ts'
 import { assembleCalls } from '#shared/protocols/answers/call-pieces.ts'
 import { areCallPieces, isAnswerRole } from '#shared/protocols/answers/chat-choice.ts'
-import { tellApart } from '#shared/protocols/answers/told-apart.ts'
+import { tellApart } from '#shared/protocols/answers/tell-apart.ts'
 
 /** The state of a choice on which the next delta depends. */
 export type DeltaState = {

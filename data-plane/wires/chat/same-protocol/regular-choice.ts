@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { argumentsText } from '#shared/protocols/answers/call-pieces.ts'
-import { tellApart } from '#shared/protocols/answers/told-apart.ts'
+import { tellApart } from '#shared/protocols/answers/tell-apart.ts'
 
 /** Finish reasons of an answer with calls. */
 const CALL_REASONS: ReadonlySet<unknown> = new Set(['tool_calls', 'function_call'])

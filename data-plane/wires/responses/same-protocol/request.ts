@@ -50,7 +50,7 @@ const OWN: ReadonlySet<string> = new Set([
 /** Members that no seller receives. Input is never shortened, and the others belong to chats. */
 const UNSAID: ReadonlySet<string> = new Set(['truncation', 'stop', ...SAMPLING_FIELDS])
 
-type Given = { readonly request: ResponsesRequest; readonly plan: ModelPlan; readonly adapted: string[] }
+type MemberEdit = { readonly request: ResponsesRequest; readonly plan: ModelPlan; readonly adapted: string[] }
 
 /**
  * The buyer's own request, edited. The buyer's members stay byte for byte; the market sets the model's name, the output
@@ -86,7 +86,7 @@ export function encodeResponsesRequest(request: ResponsesRequest, plan: ModelPla
 }
 
 /** The text of a member for the seller. Undefined for one that is left out. */
-function memberFor(key: string, text: string, { request, plan, adapted }: Given): string | undefined {
+function memberFor(key: string, text: string, { request, plan, adapted }: MemberEdit): string | undefined {
   const { json, conversation } = request
   const { body } = json
   switch (key) {
@@ -131,7 +131,7 @@ function keptTools(tools: unknown): readonly unknown[] {
 }
 
 /** The form of the answer: its format, and its verbosity if the model takes one. */
-function textFor(value: unknown, text: string, { plan, adapted }: Given): string | undefined {
+function textFor(value: unknown, text: string, { plan, adapted }: MemberEdit): string | undefined {
   if (!isRecord(value)) return undefined
   const { format, verbosity, ...others } = value
   const takesVerbosity = isAbsent(verbosity) || takesMember(plan.target.model, 'verbosity')

@@ -9,24 +9,28 @@ import { NOBODY } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { readMarketOfModel } from '#control-plane/services/market/market-book.ts'
-import type { Head, Known } from './head-markup.ts'
+import type { Head, PageData } from './head-markup.ts'
 
 /** Longest wait of a document for its head. The page requests the same data anyway. */
 const HEAD_MS = 200
 const MODEL = '/model/'
 
 /** The part of a screen that its document holds before any request of the page. */
-export type Foretold = {
+export type EmbeddedData = {
   /** The markup that shows before the script runs. Undefined for a screen without it. */
   readonly head: Head | undefined
-  readonly known: Known
+  readonly pageData: PageData
 }
 
 /**
  * Reads the data that a document holds for its screen, as an anonymous reader sees it. Undefined for a screen without
  * such data, for a record that does not exist, and while the market does not answer in time or at all.
  */
-export async function readForetold(ctx: Ctx, request: FastifyRequest, path: string): Promise<Foretold | undefined> {
+export async function readEmbeddedData(
+  ctx: Ctx,
+  request: FastifyRequest,
+  path: string,
+): Promise<EmbeddedData | undefined> {
   if (path === '/') return homeOf(ctx)
   const name = path.startsWith(MODEL) ? decoded(path.slice(MODEL.length)) : undefined
   if (name === undefined) return undefined
@@ -39,13 +43,13 @@ export async function readForetold(ctx: Ctx, request: FastifyRequest, path: stri
   return Promise.race([read, late]).finally(() => clearTimeout(timer))
 }
 
-function homeOf({ settings }: Pick<Ctx, 'settings'>): Foretold {
+function homeOf({ settings }: Pick<Ctx, 'settings'>): EmbeddedData {
   const [apiBaseUrl = ''] = settings.origins
   const home: HomeHead = { apiBaseUrl }
-  return { head: undefined, known: [[HOME_HEAD_KEY, home]] }
+  return { head: undefined, pageData: [[HOME_HEAD_KEY, home]] }
 }
 
-async function readModel(ctx: Ctx, request: FastifyRequest, name: string): Promise<Foretold> {
+async function readModel(ctx: Ctx, request: FastifyRequest, name: string): Promise<EmbeddedData> {
   const market = marketFields(await invoke(ctx, NOBODY, readMarketOfModel, { model: name }, { peer: peerOf(request) }))
   const model = modelHeadOf(market)
   const head = {
@@ -54,7 +58,7 @@ async function readModel(ctx: Ctx, request: FastifyRequest, name: string): Promi
     up: { path: '/models', label: 'All models' },
     figures: modelFigures(model),
   }
-  return { head, known: [[modelHeadKey(name), model]] }
+  return { head, pageData: [[modelHeadKey(name), model]] }
 }
 
 /** The part of a model that its head shows, and no more, because every document holds it. */

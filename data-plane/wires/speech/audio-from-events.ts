@@ -16,7 +16,7 @@ type State = StreamState & { readonly reported: ReportedUsage; readonly sound: B
  * The sound of a provider that was asked for OpenAI's speech events, because only they report the billed tokens. A
  * provider that answers with plain sound reports none.
  */
-export function toldByEvents(audio: Decoder): Decoder {
+export function audioFromEvents(audio: Decoder): Decoder {
   const state: State = { isDone: false, failure: undefined, reported: { insaneFields: 0 }, sound: [] }
   let isInEvents = false
   const frames = frameReader(

@@ -14,6 +14,7 @@ import { createLogger } from '#shared/logger.ts'
 import { SURFACE_ROWS } from '#test/support/facts/surface-rows.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
+import { ANY_LOOP_DELAY } from '#test/support/run/until.ts'
 
 const SITE = 'site.example'
 const API = 'api.site.example'
@@ -39,8 +40,7 @@ beforeAll(async () => {
     NODE_ID: 'rows',
     JOURNAL_DIR: join(network.home, 'journal-rows'),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
-    // A busy machine delays the loop of this process, which runs the test as well.
-    MAX_EVENT_LOOP_DELAY_MS: '60000',
+    ...ANY_LOOP_DELAY,
     DRAIN_MS: '1000',
   })
   split = await createDataPlane(config, { log: createLogger('data-plane', 'silent') })

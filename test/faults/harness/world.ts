@@ -14,7 +14,7 @@ import { startRelay } from '#test/support/chain/relay.ts'
 import type { RpcRelay } from '#test/support/chain/rpc-relay.ts'
 import { rpcRelay } from '#test/support/chain/rpc-relay.ts'
 import { programArguments } from '#test/support/run/programs.ts'
-import { until } from '#test/support/run/until.ts'
+import { ANY_LOOP_DELAY, until } from '#test/support/run/until.ts'
 import type { Edit } from '#test/support/sources/replace-once.ts'
 import type { Binaries } from './build.ts'
 import { buildBinaries } from './build.ts'
@@ -165,6 +165,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     // Every client in this world has the same address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
+    ...ANY_LOOP_DELAY,
     ...secrets.environment,
     ...chain?.environment,
     ...options.environment,

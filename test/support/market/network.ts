@@ -13,7 +13,7 @@ import { borrow } from '#test/support/run/borrowed.ts'
 import type { TestDatabase } from '#test/support/run/database.ts'
 import { createTestDatabase } from '#test/support/run/database.ts'
 import { programArguments } from '#test/support/run/programs.ts'
-import { until } from '#test/support/run/until.ts'
+import { ANY_LOOP_DELAY, until } from '#test/support/run/until.ts'
 import { untilDayLasts } from '#test/support/run/until-day-lasts.ts'
 
 const PrefixedHex = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]+$/)])
@@ -141,7 +141,7 @@ async function endShared(): Promise<void> {
 }
 
 /** All tests send from one address, and often poll in vain before a state is reached. */
-const PATIENT = { ADDRESS_WORK_PER_MINUTE: '1000000' }
+const PATIENT = { ADDRESS_WORK_PER_MINUTE: '1000000', ...ANY_LOOP_DELAY }
 
 /**
  * Operator calls of a key, or of an address, a minute. Files read every screen and door within one minute, and each

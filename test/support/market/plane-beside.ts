@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { until } from '#test/support/run/until.ts'
+import { ANY_LOOP_DELAY, until } from '#test/support/run/until.ts'
 import type { Network } from './network.ts'
 
 const READY_MS = 20_000
@@ -29,8 +29,7 @@ export async function startPlaneBeside(
       HOST: '127.0.0.1',
       NODE_ID: name,
       ALLOW_LOOPBACK_UPSTREAMS: '1',
-      // A busy machine delays the event loop, and these tests are not about that.
-      MAX_EVENT_LOOP_DELAY_MS: '60000',
+      ...ANY_LOOP_DELAY,
       BASE_URL: 'http://127.0.0.1',
       API_BASE_URL: 'http://127.0.0.1',
       DRAIN_MS: '1000',

@@ -17,7 +17,7 @@ import { createLogger } from '#shared/logger.ts'
 import { filmFacts, textModel } from '#test/support/facts/text-model.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { startNetwork } from '#test/support/market/network.ts'
-import { until } from '#test/support/run/until.ts'
+import { ANY_LOOP_DELAY, until } from '#test/support/run/until.ts'
 import type { Change, Meanwhile } from './outcome-changes.ts'
 import { changeOf } from './outcome-changes.ts'
 
@@ -172,8 +172,7 @@ async function startPlane(
     DRAIN_MS: '1000',
     // Every listing checks whether it is on sale, and is refused until then.
     ADDRESS_WORK_PER_MINUTE: '1000000',
-    // The plane runs in the test's own process. A machine that is busy with other tests must not end a call.
-    MAX_EVENT_LOOP_DELAY_MS: '60000',
+    ...ANY_LOOP_DELAY,
   })
   return createDataPlane(config, { limits, clock, log: createLogger('data-plane', 'silent') })
 }

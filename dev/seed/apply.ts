@@ -109,7 +109,7 @@ async function makeKeys(present: Ctx, buyerWallet: string): Promise<SeededKeys> 
   const make = (name: string, keys: readonly ('buyer' | 'seller')[], wallet = developmentWallet(name)) =>
     invoke(ctx, OPERATOR, createUser, {
       wallet,
-      label: `${name} of the development network`,
+      label: `Sample ${name}`,
       keys,
     })
   const buyer = await make('buyer', ['buyer'], buyerWallet)

@@ -1,7 +1,7 @@
 import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
 import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
 import { percent } from '#control-plane/dashboard/data/format.ts'
-import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Amount, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 
 /** The spending limits of a key. */
@@ -14,7 +14,7 @@ function CapCell({ cap }: { readonly cap: Cap | null }) {
   return (
     <div style={{ minWidth: '9rem' }}>
       <span>
-        <Money micro={cap.usedUsdc} /> of <Money micro={cap.capUsdc} />
+        <Money micro={cap.usedUsdc} /> of <Amount micro={cap.capUsdc} />
       </span>
       <Meter share={share} label={percent(share * 100)} tone={share > 0.9 ? 'bad' : share > 0.7 ? 'warn' : 'good'} />
       <span className="sub">

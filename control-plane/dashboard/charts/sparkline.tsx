@@ -11,7 +11,14 @@ export function Sparkline({ values, label }: { readonly values: readonly (number
   const x = linear([0, Math.max(values.length - 1, 1)], [1, WIDTH - 1])
   const dots = values.map((value, at) => ({ x: x(at), y: value === null ? null : y(value) }))
   return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
+    <svg
+      className="spark"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={label}
+    >
       <path d={linePath(dots)} fill="none" stroke="var(--series-1)" strokeWidth={1.5} strokeLinejoin="round" />
     </svg>
   )

@@ -23,8 +23,8 @@ export function money(amount: Micro): string {
 const MICRO_DIGITS = 6
 
 /**
- * The decimals for amounts below each other: two, or four or six where smaller amounts among them need them.
- * Undefined without an amount.
+ * The decimals for amounts below each other: two, four or six, as the middle amount needs them. A few tiny amounts do
+ * not give a column of dollars six decimals. Undefined without an amount.
  */
 export function digitsOf(amounts: readonly (Micro | undefined)[]): number | undefined {
   const sizes = amounts
@@ -32,19 +32,21 @@ export function digitsOf(amounts: readonly (Micro | undefined)[]): number | unde
     .map((amount) => toMicro(amount))
     .map((micro) => (micro < 0n ? -micro : micro))
   if (sizes.length === 0) return undefined
-  const isBelow = (limit: bigint) => sizes.some((size) => size > 0n && size < limit)
-  const needed = isBelow(CENT) ? MICRO_DIGITS : isBelow(MICRO) ? 4 : 2
+  const paid = sizes.filter((size) => size > 0n).sort((a, b) => (a < b ? -1 : 1))
+  const middle = paid[Math.floor((paid.length - 1) / 2)] ?? MICRO
+  const needed = middle < CENT ? MICRO_DIGITS : middle < MICRO ? 4 : 2
   const isExact = (digits: number) => sizes.every((size) => size % 10n ** BigInt(MICRO_DIGITS - digits) === 0n)
   return [2, 4].find((digits) => digits >= needed || isExact(digits)) ?? MICRO_DIGITS
 }
 
-/** An amount with that many decimals, at most six. Zero has no decimals. */
+/** An amount with that many decimals, at most six. Zero has no decimals, and less than the last decimal is "<$0.01". */
 export function fixedMoney(amount: Micro, digits: number): string {
   const micro = toMicro(amount)
   if (micro === 0n) return '$0'
   const size = micro < 0n ? -micro : micro
   const step = 10n ** BigInt(MICRO_DIGITS - digits)
   const rounded = ((size + step / 2n) / step) * step
+  if (rounded === 0n) return `${micro < 0n ? '−' : ''}<${fixedMoney(step, digits)}`
   const text = exactMoney(rounded)
   return `${micro < 0n ? '−' : ''}${text.slice(0, text.length - (MICRO_DIGITS - digits))}`
 }
@@ -106,10 +108,11 @@ const INSTANTS_OF_OTHER_YEARS = writers({ year: 'numeric', month: 'short', day: 
 const DAYS = writers({ month: 'short', day: '2-digit' })
 const HOURS = writers({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 
-export function instant(at: number, zone: Zone): string {
+/** An instant with its zone. `isZoneNamed` is true where the head of the column names UTC. */
+export function instant(at: number, zone: Zone, isZoneNamed = false): string {
   const isThisYear = new Date(at).getUTCFullYear() === new Date().getUTCFullYear()
   const parts = (isThisYear ? INSTANTS : INSTANTS_OF_OTHER_YEARS)[zone].format(at)
-  return `${parts}${zone === 'utc' ? ' UTC' : ''}`
+  return `${parts}${zone === 'utc' && !isZoneNamed ? ' UTC' : ''}`
 }
 
 export function day(at: number, zone: Zone): string {

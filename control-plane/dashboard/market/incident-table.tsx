@@ -1,9 +1,9 @@
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { span, words } from '#control-plane/dashboard/data/format.ts'
-import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import type { FoldedIncident } from './folded-incidents.ts'
 import { foldIncidents } from './folded-incidents.ts'
 
@@ -13,13 +13,7 @@ const COLUMNS: readonly Column<FoldedIncident>[] = [
   { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider, phone: 'bare' },
   { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
-  {
-    label: 'Since',
-    cell: ({ startedAt }) => <Time at={startedAt} />,
-    text: ({ startedAt }) => startedAt,
-    unit: 'time',
-    phone: 'bare',
-  },
+  timeColumn('Since', ({ startedAt }) => startedAt, { phone: 'bare' }),
   { label: 'Outages', isNumber: true, cell: ({ times }) => times, text: ({ times }) => times },
   {
     label: 'Offers down',

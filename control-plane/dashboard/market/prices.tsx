@@ -7,7 +7,7 @@ import { priceFile, unitPriceText } from './price-text.ts'
 type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
 export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
-  label: 'Price, in · out',
+  label: 'Price',
   isNumber: true,
   cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
   text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,

@@ -1,6 +1,7 @@
 import { count, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import type { HealthSpell } from './health-spells.ts'
 
 /** The state of an outage at an instant (Unix milliseconds). */
@@ -18,12 +19,7 @@ const lengthOf = ({ startedAt, endedAt }: HealthSpell) => (endedAt === null ? nu
 /** Columns of an offer's health log, in which an outage is one row. */
 export function healthColumns(now: number): readonly Column<HealthSpell>[] {
   return [
-    {
-      label: 'Since',
-      cell: ({ startedAt }) => <Time at={startedAt} />,
-      text: ({ startedAt }) => startedAt,
-      unit: 'time',
-    },
+    timeColumn('Since', ({ startedAt }) => startedAt),
     {
       label: 'State',
       cell: (spell) => {

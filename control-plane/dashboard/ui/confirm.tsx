@@ -8,7 +8,9 @@ import { ErrorNotice } from './states.tsx'
 /** A value now, and after the change. */
 export type DiffLine = { readonly name: string; readonly now: ReactNode; readonly after: ReactNode }
 
+/** The values that a change touches. Lines that stay as they are show only where nothing changes. */
 export function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {
+  const changed = lines.filter(({ now, after }) => now !== after)
   return (
     <table className="table diff">
       <thead>
@@ -19,7 +21,7 @@ export function Diff({ lines }: { readonly lines: readonly DiffLine[] }) {
         </tr>
       </thead>
       <tbody>
-        {lines.map(({ name, now, after }) => (
+        {(changed.length === 0 ? lines : changed).map(({ name, now, after }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
             <td>{now}</td>

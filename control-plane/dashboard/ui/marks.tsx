@@ -47,6 +47,22 @@ export function Amount({ micro }: { readonly micro: Micro | null | undefined }) 
   )
 }
 
+/** Characters of an exact amount after its cents. */
+const TAIL_CHARS = 4
+
+/** An amount to the micro-dollar, so that amounts beside each other add up in sight. The eye reads the cents first. */
+export function Exact({ micro }: { readonly micro: Micro | null | undefined }) {
+  if (micro === null || micro === undefined) return <Unknown />
+  const text = exactMoney(micro)
+  if (toMicro(micro) % CENT_MICRO === 0n) return text.slice(0, -TAIL_CHARS)
+  return (
+    <>
+      {text.slice(0, -TAIL_CHARS)}
+      <small className="tail">{text.slice(-TAIL_CHARS)}</small>
+    </>
+  )
+}
+
 export function Unknown() {
   return (
     <span className="muted" title="Not enough data">
@@ -55,13 +71,17 @@ export function Unknown() {
   )
 }
 
+/** True in a column whose head names UTC, so that its cells do not. */
+export const ZoneNamed = createContext(false)
+
 /** An instant in the reader's zone. */
 export function Time({ at }: { readonly at: number | null | undefined }) {
   const { zone } = useSettings()
+  const isZoneNamed = use(ZoneNamed)
   if (at === null || at === undefined) return <Unknown />
   return (
-    <time className="nowrap" dateTime={new Date(at).toISOString()}>
-      {instant(at, zone)}
+    <time className="nowrap" dateTime={new Date(at).toISOString()} title={instant(at, zone)}>
+      {instant(at, zone, isZoneNamed)}
     </time>
   )
 }

@@ -75,9 +75,10 @@ export function Stats({ figures }: { readonly figures: readonly Figure[] }) {
 
 export type Fact = readonly [label: string, value: ReactNode]
 
-export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+/** Names and values. On a phone, sentences are below their names. */
+export function Facts({ facts, isOfSentences = false }: { readonly facts: readonly Fact[]; isOfSentences?: boolean }) {
   return (
-    <dl className="facts">
+    <dl className={isOfSentences ? 'facts sentences' : 'facts'}>
       {facts.map(([label, value]) => (
         <div key={label} style={{ display: 'contents' }}>
           <dt>{label}</dt>

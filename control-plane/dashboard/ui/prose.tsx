@@ -6,10 +6,12 @@ type Chapter = { readonly title: string; readonly lines: readonly string[] }
 export function Prose(props: {
   readonly title: string
   readonly about: string
+  /** The day of the last change of the text. */
+  readonly changed: string
   readonly chapters: readonly Chapter[]
 }) {
   return (
-    <Page title={props.title} about={props.about}>
+    <Page title={props.title} about={`${props.about} Last changed ${props.changed}.`}>
       <div className="prose">
         {props.chapters.map(({ title, lines }) => (
           <section key={title}>

@@ -2,12 +2,13 @@ import type { MouseEvent, ReactNode } from 'react'
 import { useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { count, digitsOf } from '#control-plane/dashboard/data/format.ts'
+import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { Button } from './button.tsx'
 import { Code } from './copy.tsx'
 import { Dialog, useDialog } from './dialog.tsx'
 import type { FileColumn } from './file.ts'
 import { csvOf, openLink, saveFile } from './file.ts'
-import { MoneyDigits } from './marks.tsx'
+import { MoneyDigits, Time, ZoneNamed } from './marks.tsx'
 import { RowsShown } from './pager.tsx'
 import type { RowOrder } from './row-order.ts'
 import { amountOf, nextOrder, sortedRows } from './row-order.ts'
@@ -29,6 +30,24 @@ export type Column<Row> = FileColumn<Row> & {
   readonly order?: string
   /** True for a number of which readers want the lowest first, such as a price. */
   readonly isLowFirst?: boolean
+  /** True for instants. The head names UTC, and the cells do not repeat it. */
+  readonly isInstant?: boolean
+}
+
+/** A column of instants. `none` is the text for a row without one. */
+export function timeColumn<Row>(
+  label: string,
+  at: (row: Row) => number | null | undefined,
+  { none, ...more }: Partial<Column<Row>> & { readonly none?: string } = {},
+): Column<Row> {
+  return {
+    label,
+    isInstant: true,
+    cell: (row) => (none !== undefined && (at(row) ?? null) === null ? none : <Time at={at(row)} />),
+    text: at,
+    unit: 'time',
+    ...more,
+  }
 }
 
 type TableProps<Row> = {
@@ -60,6 +79,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
   const [own, setOwn] = useState<RowOrder>()
+  const isUtc = useSettings().zone === 'utc'
   const order =
     props.order ?? (whole === undefined && props.isRanked !== true ? { now: own, onOrder: setOwn } : undefined)
   const all = props.order === undefined ? sortedRows(given, columns, own) : given
@@ -75,7 +95,13 @@ export function Table<Row>(props: TableProps<Row>) {
           <thead>
             <tr>
               {columns.map((column) => (
-                <Head key={column.label} column={column} isPaged={props.order !== undefined} order={order} />
+                <Head
+                  key={column.label}
+                  column={column}
+                  isUtc={isUtc}
+                  isPaged={props.order !== undefined}
+                  order={order}
+                />
               ))}
             </tr>
           </thead>
@@ -103,9 +129,9 @@ export function Table<Row>(props: TableProps<Row>) {
                       data-blank={isBlank(column, row) ? '' : undefined}
                       className={column.isNumber ? 'num' : undefined}
                     >
-                      <MoneyDigits value={digits[at]}>
-                        <span>{column.cell(row)}</span>
-                      </MoneyDigits>
+                      <Cell digits={digits[at]} isZoneNamed={isUtc && column.isInstant === true}>
+                        {column.cell(row)}
+                      </Cell>
                     </td>
                   ))}
                 </tr>
@@ -125,12 +151,28 @@ export function Table<Row>(props: TableProps<Row>) {
           ) : (
             <RowsShown value={rows.length}>{foot}</RowsShown>
           )}
+          {isUtc && columns.some(({ isInstant }) => isInstant) ? (
+            <span className="phone-zone">Times in UTC</span>
+          ) : null}
           {rows.length < all.length ? <Button onClick={() => setWhole(true)}>Show all</Button> : null}
         </div>
         <TableTools label={label} columns={columns} rows={all} curl={curl} {...(whole && { whole })} />
       </div>
     </div>
   )
+}
+
+type CellProps = {
+  readonly digits: number | undefined
+  readonly isZoneNamed: boolean
+  readonly children: ReactNode
+}
+
+/** The content of a cell. Contexts are left out where no amount and no instant reads them, for the speed of long lists. */
+function Cell({ digits, isZoneNamed, children }: CellProps) {
+  const content = <span>{children}</span>
+  if (isZoneNamed) return <ZoneNamed value>{content}</ZoneNamed>
+  return digits === undefined ? content : <MoneyDigits value={digits}>{content}</MoneyDigits>
 }
 
 type Grouped<Row> = { readonly key: string; readonly head: ReactNode; readonly members: readonly Row[] }
@@ -191,19 +233,21 @@ function openRow(event: MouseEvent<HTMLTableRowElement>): void {
 
 type HeadProps<Row> = {
   readonly column: Column<Row>
+  readonly isUtc: boolean
   readonly isPaged: boolean
   readonly order: TableProps<Row>['order']
 }
 
 /** The head of a column. A press sorts by the column, and a second press reverses the order. */
-function Head<Row>({ column, isPaged, order }: HeadProps<Row>) {
-  const { label, isNumber = false, isLowFirst = false, text, order: name } = column
+function Head<Row>({ column, isUtc, isPaged, order }: HeadProps<Row>) {
+  const { label, isNumber = false, isLowFirst = false, isInstant = false, text, order: name } = column
+  const head = isInstant && isUtc ? `${label} (UTC)` : label
   const by = isPaged ? name : text === undefined ? undefined : label
   const className = isNumber ? 'num' : undefined
   if (order === undefined || by === undefined) {
     return (
       <th scope="col" className={className}>
-        {label}
+        {head}
       </th>
     )
   }
@@ -212,7 +256,7 @@ function Head<Row>({ column, isPaged, order }: HeadProps<Row>) {
   return (
     <th scope="col" className={className} aria-sort={isBy ? (now.isDown ? 'descending' : 'ascending') : undefined}>
       <button type="button" className="sort" onClick={() => order.onOrder(nextOrder(now, by, isNumber && !isLowFirst))}>
-        {label}
+        {head}
       </button>
     </th>
   )

@@ -1,6 +1,7 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { memo, useMemo } from 'react'
 import { CallFilters } from '#control-plane/dashboard/buyer/call-filters.tsx'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
 import type { ShownPeriod, ShownTime } from '#control-plane/dashboard/buyer/period-choice.tsx'
@@ -67,7 +68,8 @@ function isFigure(name: string): name is FigureName {
 function Activity() {
   const search = useSearch({ from: '/buyer/activity' })
   const navigate = useNavigate({ from: '/buyer/activity' })
-  const { group = 'model', figure = 'spent', sum, hours, compare, model, provider } = search
+  const { group = 'model', figure = 'spent', sum, hours, compare, model, provider, period, from, to } = search
+  const shownTime = useMemo(() => ({ period, from, to }), [period, from, to])
   const time = windowOf(search, '30d')
   const interval = intervalOf(time)
   const hasHours = hours === 'yes' && time.period !== undefined && time.period !== '90d'
@@ -99,7 +101,7 @@ function Activity() {
             <Sums
               data={data}
               group={groupBy}
-              time={search}
+              time={shownTime}
               isCompared={compare === 'yes'}
               curl={curlOf(BuyerActivityDocument, variables, true)}
             />
@@ -157,7 +159,7 @@ function ActivityFilters({ search, period, onChange: change }: ActivityFiltersPr
 }
 
 /** The sums of the period, each beside the sum of the period before. */
-function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivityQuery }) {
+const Totals = memo(({ data: { usageBuckets, before } }: { readonly data: BuyerActivityQuery }) => {
   if (usageBuckets === null || before === null) return null
   const now = totalOf(usageBuckets)
   const former = totalOf(before)
@@ -188,7 +190,7 @@ function Totals({ data: { usageBuckets, before } }: { readonly data: BuyerActivi
       ]}
     />
   )
-}
+})
 
 /**
  * The label of a key in place of its id. Other groups keep their names. Calls that no provider served have no label.
@@ -325,7 +327,8 @@ type SumsProps = {
   readonly curl: string
 }
 
-function Sums({ data, group: by, time, isCompared, curl }: SumsProps) {
+/** The table of the groups. A change of the chart leaves the table as it is. */
+const Sums = memo(({ data, group: by, time, isCompared, curl }: SumsProps) => {
   const nameOf = nameIn(data, by)
   const before = sumByGroup(data.before ?? [])
   const number = (label: string, read: (sum: GroupSum) => number | null, isMoney = false): Column<GroupSum> => ({
@@ -373,4 +376,4 @@ function Sums({ data, group: by, time, isCompared, curl }: SumsProps) {
       />
     </Card>
   )
-}
+})

@@ -1,10 +1,10 @@
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { short } from '#control-plane/dashboard/data/format.ts'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Money, State, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 
 type Deposit = NonNullable<BuyerCreditQuery['deposits']>['edges'][number]['node']
 
@@ -20,12 +20,7 @@ const TONES: Readonly<Record<Deposit['status'], Tone>> = {
 }
 
 const COLUMNS: readonly Column<Deposit>[] = [
-  {
-    label: 'Started',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    text: ({ createdAt }) => createdAt,
-    unit: 'time',
-  },
+  timeColumn('Started', ({ createdAt }) => createdAt),
   {
     label: 'State',
     cell: ({ status, reason }) => <State tone={TONES[status]} name={status} reason={reason} />,

@@ -4,12 +4,11 @@ import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buy
 import { day, exactMoney, words } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Select } from '#control-plane/dashboard/ui/fields.tsx'
-import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { isLedgerKind, LEDGER_KINDS } from './ledger-kinds.ts'
 
@@ -97,13 +96,7 @@ function dayHead({ createdAt, daySumMicro }: Line) {
 }
 
 const COLUMNS: readonly Column<Line>[] = [
-  {
-    label: 'When',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    text: ({ createdAt }) => createdAt,
-    unit: 'time',
-    phone: 'bare',
-  },
+  timeColumn('When', ({ createdAt }) => createdAt, { phone: 'bare' }),
   {
     label: 'Kind',
     cell: ({ kind }) => <span className="nowrap">{nameOf(kind)}</span>,

@@ -5,11 +5,11 @@ import { useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
-import { Ago, Badge, Money, State, Time, Transaction, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, State, Transaction, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { AllowMore } from './allow-more.tsx'
 import { EndLine } from './end-line.tsx'
 import { useRevocation } from './sign-permit.ts'
@@ -156,7 +156,7 @@ const DRAW_TONES: Readonly<Record<Draw['status'], Tone>> = {
 }
 
 const DRAWS: readonly Column<Draw>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
+  timeColumn('When', ({ createdAt }) => createdAt),
   {
     label: 'State',
     cell: ({ status, reason }) => <State tone={DRAW_TONES[status]} name={status} reason={reason} />,

@@ -19,12 +19,12 @@ import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
-import { Badge, Money, Time, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { Files } from './files.tsx'
@@ -263,13 +263,7 @@ function leftOf(ms: number): string {
 
 function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] {
   return [
-    {
-      label: 'Started',
-      phone: 'bare',
-      cell: ({ submittedAt }) => <Time at={submittedAt} />,
-      text: ({ submittedAt }) => submittedAt,
-      unit: 'time',
-    },
+    timeColumn('Started', ({ submittedAt }) => submittedAt, { phone: 'bare' }),
     {
       label: 'Model',
       phone: 'title',
@@ -309,7 +303,7 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
       text: ({ chargeMicro }) => chargeMicro,
       unit: 'microUsd',
     },
-    { label: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} />, text: ({ endedAt }) => endedAt, unit: 'time' },
+    timeColumn('Ended', ({ endedAt }) => endedAt),
     {
       label: 'Files',
       cell: (job) =>

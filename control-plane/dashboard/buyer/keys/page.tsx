@@ -10,7 +10,7 @@ import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { RowMenu } from '#control-plane/dashboard/ui/row-menu.tsx'
@@ -18,7 +18,7 @@ import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
 import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { EditKey, FreezeKey } from './edit-key.tsx'
@@ -166,13 +166,7 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
       text: ({ lastUsedAt }) => lastUsedAt,
       unit: 'time',
     },
-    {
-      label: 'Expires',
-      isNumber: true,
-      cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
-      text: ({ expiresAt }) => expiresAt,
-      unit: 'time',
-    },
+    timeColumn('Expires', ({ expiresAt }) => expiresAt, { isNumber: true, none: 'never' }),
     {
       label: 'Change',
       cell: (key) => (key.revokedAt === null ? <Changes of={key} ask={ask} /> : null),

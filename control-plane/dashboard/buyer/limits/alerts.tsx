@@ -10,13 +10,13 @@ import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Badge, Tags, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
 import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import type { Hook } from './edit-webhook.tsx'
 import { EditWebhook, targetOf } from './edit-webhook.tsx'
@@ -158,7 +158,7 @@ type HookProps = { readonly hook: Hook; readonly onClose: () => void }
 type Delivery = NonNullable<BuyerWebhookQuery['webhookDeliveries']>['edges'][number]['node']
 
 const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
+  timeColumn('When', ({ createdAt }) => createdAt),
   { label: 'Event', phone: 'title', cell: ({ event }) => <code>{event}</code>, text: ({ event }) => event },
   {
     label: 'Status',

@@ -72,11 +72,7 @@ export function CallDrawer({ id, nameOfKey, onClose }: DrawerProps) {
             NO_CALL
           ) : (
             <>
-              <Overview
-                entry={request}
-                keyName={bill?.keyId == null ? undefined : nameOfKey(bill.keyId)}
-                endpoint={bill?.endpoint ?? undefined}
-              />
+              <Overview entry={request} bill={bill} keyName={bill?.keyId == null ? undefined : nameOfKey(bill.keyId)} />
               <Phases entry={request} />
               {bill === null ? null : <Price bill={bill} entry={request} />}
               <Attempts entry={request} />
@@ -92,19 +88,21 @@ export function CallDrawer({ id, nameOfKey, onClose }: DrawerProps) {
 
 type OverviewProps = {
   readonly entry: Entry
-  /** Undefined until the call is booked, and for a call without a key. */
+  /** Null until the call is booked. */
+  readonly bill: Bill | null
+  /** Undefined for a call without a key. */
   readonly keyName: string | undefined
-  readonly endpoint: string | undefined
 }
 
-/** The discount of a call that was charged. */
-function offList({ buyerCostMicro: cost, listCostMicro: list }: Entry): string | undefined {
-  return list > cost && cost > 0 ? `${percent((1 - cost / list) * 100)} off list` : undefined
+/** The discount of a call that was charged: that of the bill, where there is one. */
+function offList({ buyerCostMicro: cost, listCostMicro: list }: Entry, bill: Bill | null): string | undefined {
+  if (list <= cost || cost <= 0) return undefined
+  return `${percent(bill?.discountPct ?? (1 - cost / list) * 100, 2)} off list`
 }
 
 const attemptsText = (attempts: number) => (attempts === 1 ? '1 attempt' : `${attempts} attempts`)
 
-function Overview({ entry, keyName, endpoint }: OverviewProps) {
+function Overview({ entry, bill, keyName }: OverviewProps) {
   const { requestId, model, provider, settlementStatus, settlementError, finishReason } = entry
   const { ttftMs, durationMs, buyerCostMicro, attempts } = entry
   const facts: readonly Fact[] = [
@@ -112,7 +110,7 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
     ['Served by', provider ?? 'No provider'],
     ['Time', <Time key="time" at={entry.createdAt} />],
     ...(keyName === undefined ? [] : [['Key', keyName] satisfies Fact]),
-    ...(endpoint === undefined ? [] : [['Endpoint', <code key="endpoint">{endpoint}</code>] satisfies Fact]),
+    ...(bill?.endpoint == null ? [] : [['Endpoint', <code key="endpoint">{bill.endpoint}</code>] satisfies Fact]),
     ['Streamed', entry.streamed ? 'yes' : 'no'],
     ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
@@ -123,7 +121,7 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
     <>
       <Stats
         figures={[
-          { label: 'Cost', value: <Money micro={buyerCostMicro} />, hint: offList(entry) },
+          { label: 'Cost', value: <Money micro={buyerCostMicro} />, hint: offList(entry, bill) },
           { label: 'Took', value: milliseconds(durationMs), hint: attemptsText(attempts.length) },
           { label: 'First token', value: milliseconds(ttftMs), hint: ttftMs === null ? 'not streamed' : undefined },
         ]}
@@ -234,14 +232,15 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
       <h3>Attempts</h3>
       {attempts.length === 0 ? <p className="muted">No attempt was made.</p> : null}
       <ol className="waterfall">
-        {attempts.map(({ provider, status, ms }) => {
+        {attempts.map(({ provider, status, ms, resent }) => {
           const from = before
           before += ms
           const isGood = status >= 200 && status < 400
           return (
             <li key={`${provider} ${from}`}>
               <span>
-                {provider} <span className="muted">{attemptWords(status)}</span>
+                {provider}{' '}
+                <span className="muted">{resent ? `${attemptWords(status)}, sent twice` : attemptWords(status)}</span>
               </span>
               <svg
                 className="bar"
@@ -263,6 +262,11 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
           )
         })}
       </ol>
+      {attempts.some(({ resent }) => resent) ? (
+        <p className="muted">
+          Sent twice: the provider closed an idle connection as the request left, so the market sent the request again.
+        </p>
+      ) : null}
     </section>
   )
 }

@@ -223,6 +223,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
       ),
       text: ({ createdAt }) => createdAt,
       unit: 'time',
+      isInstant: true,
       phone: 'bare',
       order: 'time',
     },
@@ -235,7 +236,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
     },
     {
       label: 'Key',
-      cell: ({ keyId }) => (keyId === null ? '' : nameOfKey(keyId)),
+      cell: ({ keyId }) => (keyId === null ? '' : <span className="nowrap">{nameOfKey(keyId)}</span>),
       text: ({ keyId }) => keyId,
       phone: 'none',
     },

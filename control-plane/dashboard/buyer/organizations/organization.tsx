@@ -22,9 +22,9 @@ export function Organization({ id }: { readonly id: string }) {
   return (
     <Page
       title={name ?? 'Organisation'}
-      about="Members share the workspaces of an organisation. Every change is in the audit."
+      about="Members share its workspaces. Every change is in the audit."
       actions={
-        <Link className="button" to="/buyer/organizations" search={{}}>
+        <Link to="/buyer/organizations" search={{}}>
           All organisations
         </Link>
       }
@@ -66,26 +66,12 @@ type SettingsProps = {
 }
 
 /** The facts of an organisation, and the way out of it. */
-function Settings({ data, organization: { id, role, createdAt }, user }: SettingsProps) {
+function Settings({ data, organization: { id, name, role, createdAt }, user }: SettingsProps) {
   const leaving = useDialog()
   const self = (data.members ?? []).find((member) => member.id === user)
+  const isLastOwner = self !== undefined && lastOwnerOf(data)(self)
   return (
-    <Card
-      title="Settings"
-      actions={
-        self === undefined ? undefined : (
-          <Button
-            kind="danger"
-            refusal={
-              lastOwnerOf(data)(self) ? 'You are the only owner. Make another member an owner first.' : undefined
-            }
-            onClick={leaving.open}
-          >
-            Leave the organisation
-          </Button>
-        )
-      }
-    >
+    <Card title="Settings">
       <Facts
         facts={[
           ['Id', <code key="id">{id}</code>],
@@ -93,6 +79,21 @@ function Settings({ data, organization: { id, role, createdAt }, user }: Setting
           ['Created', <Time key="at" at={createdAt} />],
         ]}
       />
+      {self === undefined ? null : (
+        <div className="way-out">
+          <span>
+            <strong>Leave {name}</strong>
+            <span className="muted">
+              {isLastOwner
+                ? 'You are the only owner. Make another member an owner first.'
+                : 'You lose access to its workspaces. Keys that you created there are revoked.'}
+            </span>
+          </span>
+          <Button kind="danger" disabled={isLastOwner} onClick={leaving.open}>
+            Leave the organisation
+          </Button>
+        </div>
+      )}
       {self !== undefined && leaving.isOpen ? (
         <RemoveMember organization={id} member={self} isSelf onClose={leaving.close} />
       ) : null}

@@ -16,16 +16,17 @@ import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
-import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Gate, NeedsAccount } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago } from '#control-plane/dashboard/ui/marks.tsx'
+import { Monogram } from '#control-plane/dashboard/ui/monogram.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { Organization } from './organization.tsx'
 
-const ABOUT = 'An organisation shares workspaces among its members. Each workspace has a balance of its own.'
+const ABOUT = 'Share workspaces with other people. Each workspace has its own balance, keys and caps.'
 
 export function OrganizationsPage() {
   return (
@@ -42,14 +43,9 @@ function OfWallet() {
   if (kind === 'session') return organization === undefined ? <Organizations /> : <Organization id={organization} />
   return (
     <Page title="Organisations" about={ABOUT}>
-      <Card title="Sign in with an account" isFlush>
-        <Empty title="This browser is signed in with a key">
-          <p>A key spends for one account and sees no organisations. Sign in with a passkey or a wallet.</p>
-          <Link to="/sign-in" search={{ to: '/buyer/organizations' }} className="button" data-kind="primary">
-            Sign in
-          </Link>
-        </Empty>
-      </Card>
+      <NeedsAccount>
+        A key spends for one account and sees no organisations. Your account lists the organisations that you are in.
+      </NeedsAccount>
     </Page>
   )
 }
@@ -100,20 +96,24 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     label: 'Name',
     cell: ({ id, name }) => (
-      <Link to="/buyer/organizations" search={{ organization: id }}>
-        {name}
-      </Link>
+      <span className="named">
+        <Monogram name={name} />
+        <span>
+          <Link to="/buyer/organizations" search={{ organization: id }}>
+            {name}
+          </Link>
+          <span className="sub mono">{id}</span>
+        </span>
+      </span>
     ),
     text: ({ name }) => name,
+    file: [
+      { label: 'Name', text: ({ name }) => name },
+      { label: 'Id', text: ({ id }) => id },
+    ],
   },
-  { label: 'Your role', phone: 'lead', cell: ({ role }) => role, text: ({ role }) => role },
-  {
-    label: 'Since',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    text: ({ createdAt }) => createdAt,
-    unit: 'time',
-  },
-  { label: 'Id', phone: 'bare', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'Your role', phone: 'plain', cell: ({ role }) => role, text: ({ role }) => role },
+  timeColumn('Since', ({ createdAt }) => createdAt),
 ]
 
 type Invitation = NonNullable<BuyerOrganizationsQuery['ownInvitations']>[number]

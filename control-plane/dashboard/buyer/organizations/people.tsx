@@ -119,7 +119,7 @@ function columnsOf({ user, own, isLastOwner, ask }: ColumnsProps): readonly Colu
               {nameOf(person)}
             </code>
           )}{' '}
-          {person.of.id === user ? <Badge tone="info">you</Badge> : null}
+          {person.of.id === user ? <span className="muted">you</span> : null}
         </>
       ),
       text: (person) => (person.kind === 'link' ? nameOf(person) : (person.of.wallet ?? person.of.id)),
@@ -142,7 +142,7 @@ function columnsOf({ user, own, isLastOwner, ask }: ColumnsProps): readonly Colu
 }
 
 function StateOf({ person }: { readonly person: Person }) {
-  if (person.kind === 'member') return <Badge tone="good">member</Badge>
+  if (person.kind === 'member') return <span className="muted">member</span>
   return (
     <>
       <Badge tone="info">invited</Badge>

@@ -8,11 +8,10 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { AddProvider } from './add-provider.tsx'
 import { Policy } from './policy.tsx'
@@ -47,7 +46,7 @@ function Providers() {
         {(data) => (
           <>
             {data.preferences === null ? null : <Policy preferences={data.preferences} />}
-            <Simulator />
+            <Simulator rules={data.preferences} />
             <Card title="Your own provider keys" about="Calls try these keys first, and cost nothing here" isFlush>
               <Table
                 label="Own provider keys"
@@ -96,13 +95,7 @@ function columnsOf(remove: (own: Own) => void): readonly Column<Own>[] {
       text: ({ apiFormat }) => apiFormat,
     },
     { label: 'Priority', isNumber: true, cell: ({ priority }) => priority, text: ({ priority }) => priority },
-    {
-      label: 'Since',
-      isNumber: true,
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-      text: ({ createdAt }) => createdAt,
-      unit: 'time',
-    },
+    timeColumn('Since', ({ createdAt }) => createdAt, { isNumber: true }),
     {
       label: 'Change',
       cell: (own) => (

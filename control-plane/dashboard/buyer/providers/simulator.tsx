@@ -3,6 +3,7 @@ import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { useProviderSuggestions } from '#control-plane/dashboard/buyer/name-suggestions.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerProvidersQuery } from '#control-plane/dashboard/data/documents/buyer-providers.ts'
 import type { BuyerRoutingQueryVariables } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
 import { BuyerRoutingDocument } from '#control-plane/dashboard/data/documents/buyer-routing.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -24,8 +25,11 @@ const SORTS = [
 
 const namesIn = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter((name) => name !== '')
 
-/** Estimates the cost of past calls under other rules. The rules are in the address. */
-export function Simulator() {
+type Rules = NonNullable<BuyerProvidersQuery['preferences']>
+type Props = { readonly rules: Rules | null }
+
+/** Estimates the cost of past calls under other rules. The rules are in the address, and begin as those in force. */
+export function Simulator({ rules }: Props) {
   const search = useSearch({ from: '/buyer/providers' })
   const variables: BuyerRoutingQueryVariables = {
     policy: {
@@ -43,11 +47,11 @@ export function Simulator() {
   return (
     <Card
       title="Try rules on past calls"
-      about="An estimate on the current order book. Nothing changes, and no provider is called."
+      about="Starts with your current rules. Nothing changes, and no provider is called."
     >
       <div className="grid">
-        {/* The form begins anew with the values of the address. */}
-        <Wishes key={JSON.stringify(search)} />
+        {/* The form begins anew with the values of the address, or with the rules in force. */}
+        <Wishes key={JSON.stringify([search, rules])} rules={rules} />
         {isAsked ? (
           <Loaded query={query}>
             {({ routingSimulation }) =>
@@ -72,17 +76,18 @@ type Draft = Readonly<Record<'floor' | 'only' | 'block' | 'order', string>> & {
   readonly isOpen: boolean
 }
 
-function Wishes() {
+function Wishes({ rules }: Props) {
   const search = useSearch({ from: '/buyer/providers' })
   const navigate = useNavigate({ from: '/buyer/providers' })
+  const current = search.try === 'yes' ? null : rules
   const [draft, setDraft] = useState<Draft>({
-    floor: search.floor === undefined ? '' : String(search.floor),
+    floor: String(search.floor ?? current?.minDiscountPct ?? ''),
     only: search.only ?? '',
-    block: search.block ?? '',
+    block: search.block ?? current?.providersBlocked.join(' ') ?? '',
     order: search.order ?? '',
     sort: search.sort ?? 'price',
     window: search.window ?? '24h',
-    isOpen: search.untrusted === 'yes',
+    isOpen: search.untrusted === 'yes' || current?.allowUntrusted === true,
   })
   const providers = useProviderSuggestions()
   const names = (name: 'only' | 'block' | 'order') => ({

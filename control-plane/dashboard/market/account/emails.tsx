@@ -9,11 +9,11 @@ import { readEmailLink, sendEmailLink, useEmailCode } from '#control-plane/dashb
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
-import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { useWaysChange } from './use-ways-change.ts'
 
@@ -59,12 +59,7 @@ const ONLY = 'This address is the only way in. Add a passkey, too.'
 function columnsOf(isOnly: boolean, ask: (email: Email) => void): readonly Column<Email>[] {
   return [
     { label: 'Address', cell: ({ email }) => email, text: ({ email }) => email },
-    {
-      label: 'Added',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-      text: ({ createdAt }) => createdAt,
-      unit: 'time',
-    },
+    timeColumn('Added', ({ createdAt }) => createdAt),
     {
       label: 'Last used',
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Not used yet' : <Ago at={lastUsedAt} />),

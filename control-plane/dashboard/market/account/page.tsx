@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { at } from '#control-plane/dashboard/data/answer-of.ts'
 import { call } from '#control-plane/dashboard/data/client.ts'
@@ -13,13 +12,13 @@ import { signLinkMessage, useWallets } from '#control-plane/dashboard/data/walle
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
-import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Gate, NeedsAccount } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { Emails } from './emails.tsx'
 import { useWaysChange } from './use-ways-change.ts'
@@ -41,25 +40,14 @@ function Account() {
   return (
     <Page title="Account" about="How you sign in, and how you get back in.">
       {isOfKey ? (
-        <OfKey />
+        <NeedsAccount>
+          A key spends within its limits, and cannot change how you sign in. Your account has passkeys, a recovery code
+          and a wallet.
+        </NeedsAccount>
       ) : (
         <Loaded query={query}>{({ waysIn, service }) => waysIn && <WaysIn ways={waysIn} service={service} />}</Loaded>
       )}
     </Page>
-  )
-}
-
-function OfKey() {
-  return (
-    <Card title="Signed in with an API key">
-      <p>
-        An API key cannot change how you sign in.{' '}
-        <Link to="/sign-in" search={{ to: '/account' }}>
-          Sign in with a passkey or a wallet
-        </Link>{' '}
-        instead.
-      </p>
-    </Card>
   )
 }
 
@@ -103,12 +91,7 @@ function Passkeys({ ways: { passkeys }, isOnly: isLast, passkeyOrigin }: Passkey
   })
   const columns: readonly Column<Passkey>[] = [
     { label: 'Name', cell: ({ label }) => label, text: ({ label }) => label },
-    {
-      label: 'Added',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-      text: ({ createdAt }) => createdAt,
-      unit: 'time',
-    },
+    timeColumn('Added', ({ createdAt }) => createdAt),
     {
       label: 'Last used',
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Not used yet' : <Ago at={lastUsedAt} />),
@@ -175,8 +158,8 @@ function AddPasskey({ origin, isBusy, onAdd }: AddProps) {
   if (origin === null) return null
   if (origin !== location.origin) {
     return (
-      <a className="button" href={`${origin}/account`}>
-        Add a passkey at {origin}
+      <a className="button" href={`${origin}/account`} title={`Passkeys belong to ${origin}`}>
+        Add a passkey
       </a>
     )
   }

@@ -37,6 +37,7 @@ export function FeesPage() {
       </Loaded>
       <Card title="Who pays for what">
         <Facts
+          isOfSentences
           facts={[
             ['A call', 'The buyer pays the list price less the seller’s discount. That is the whole price.'],
             ['The fee', 'The market takes it from that price. The seller gets the rest, rounded down to $0.000001.'],

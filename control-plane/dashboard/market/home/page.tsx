@@ -248,7 +248,7 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
           {
             label: 'Saved in 24 hours',
             value: <Amount micro={day?.saved} />,
-            hint: `${percent(day?.share)} of list prices`,
+            hint: day?.share == null ? undefined : `${percent(day.share)} of list prices`,
           },
           { label: `Paid in ${DAYS} days`, value: <Amount micro={data.marketTotals?.volumeMicro} /> },
         ]}
@@ -286,7 +286,7 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
         <NotSummed />
       ) : hours.length === 0 ? (
         <Empty title="A quiet day">
-          <p>Nobody called in the last 24 hours. The command above makes the first call.</p>
+          <p>No calls in the last 24 hours. The command above makes the first call.</p>
         </Empty>
       ) : (
         <TimeChart

@@ -62,7 +62,7 @@ function Intro() {
         </ul>
         <div className="actions">
           <a className="button" data-kind="primary" href="/docs/api-selling#calls-on-lent-keys-and-forwarded-families">
-            Call one
+            Call an account
           </a>
           <a className="button" href="/docs/sell#lend-a-whole-key">
             Lend an account

@@ -23,10 +23,12 @@ export const modelHeadKey = (name: string): readonly string[] => ['ModelHead', n
 
 type TextFigure = { readonly label: string; readonly value: string; readonly hint: string }
 
+const TRENDS: Readonly<Record<string, string>> = { up: 'more than the day before', down: 'less than the day before' }
+
 /** The figures of a model in the words of its page. */
 export function modelFigures(market: ModelHead): readonly TextFigure[] {
   const { best, direct, mediaUnit, discountTrend } = market
-  const trend = { up: 'more than the day before', down: 'less than the day before' }[discountTrend?.direction ?? '']
+  const trend = discountTrend === null ? 'not enough data' : TRENDS[discountTrend.direction]
   const price = priceText(best, mediaUnit)
   return [
     {
@@ -43,7 +45,7 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
     {
       label: 'Calls answered, 24 h',
       value: percent(market.uptimePct, 2),
-      hint: `by any provider; cache hits ${percent(market.cacheHitRatePct)}`,
+      hint: `by any provider${market.cacheHitRatePct === null ? '' : `; cache hits ${percent(market.cacheHitRatePct)}`}`,
     },
   ]
 }

@@ -56,7 +56,7 @@ export function Speed({ data, figure, onFigure }: Props) {
   return (
     <Card
       title={title}
-      about={`${hours === 1 ? 'Hourly' : `${hours}-hour`} median. The band runs from the 10th to the 90th percentile of ${count(measured)} ${measured === 1 ? 'call' : 'calls'}.`}
+      about={`${hours === 1 ? 'Hourly' : `${hours}-hour`} median. The band runs from the 10th to the 90th percentile${measured === 0 ? '' : ` of ${count(measured)} ${measured === 1 ? 'call' : 'calls'}`}.`}
       actions={<Segments label="Figure of speed" value={figure} choices={CHOICES} onChoose={onFigure} />}
     >
       {data.marketSeries === null ? (

@@ -84,7 +84,7 @@ export function ModelsPage() {
         {(data) => {
           const rows = (data.markets?.edges ?? []).map(({ node }) => node)
           return (
-            <Card title="Catalogue" isFlush>
+            <Card title="Catalogue" about="Token prices are input · output, per million tokens" isFlush>
               <Table
                 label="Models"
                 columns={columnsOf(compared, toggle)}
@@ -295,7 +295,7 @@ function Comparison({ ids, onClear }: { readonly ids: readonly string[]; readonl
   })
   return (
     <Card
-      title={`Compared: ${Math.min(ids.length, MAX_COMPARED)} of at most ${MAX_COMPARED}`}
+      title={`Compared models (${Math.min(ids.length, MAX_COMPARED)} of ${MAX_COMPARED})`}
       isFlush
       actions={<Button onClick={onClear}>Clear</Button>}
     >
@@ -308,7 +308,7 @@ function Comparison({ ids, onClear }: { readonly ids: readonly string[]; readonl
 
 function ComparedModels({ rows }: { readonly rows: readonly Row[] }) {
   const lines: readonly (readonly [string, (row: Row) => React.ReactNode])[] = [
-    ['Price, in · out', ({ best, mediaUnit }) => unitPriceText(best, mediaUnit)],
+    ['Price', ({ best, mediaUnit }) => unitPriceText(best, mediaUnit)],
     ['List price', ({ direct, mediaUnit }) => unitPriceText(direct, mediaUnit)],
     ['Discount', ({ bestDiscountPct }) => percent(bestDiscountPct)],
     ['Context', (row) => contextText(row)],

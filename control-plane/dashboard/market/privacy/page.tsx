@@ -40,6 +40,11 @@ const CHAPTERS = [
 
 export function PrivacyPage() {
   return (
-    <Prose title="Privacy" about="What we record, who sees your data, and what we do not keep." chapters={CHAPTERS} />
+    <Prose
+      title="Privacy"
+      about="What we record, who sees your data, and what we do not keep."
+      changed="28 November 2026"
+      chapters={CHAPTERS}
+    />
   )
 }

@@ -103,7 +103,7 @@ export function SignInPage() {
       )}
       <EmailLink isBusy={isBusy} attempt={attempt} />
       {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}
-      <div className="grid two">
+      <div className="grid two ways-in">
         <WithPasskey
           isBusy={isBusy}
           passkeyOrigin={query.isPending ? undefined : (service?.passkeyOrigin ?? null)}
@@ -112,11 +112,11 @@ export function SignInPage() {
           onRecover={recover}
         />
         {service?.sendsMail === true ? <WithEmail isBusy={isBusy} to={ownPath(to)} /> : null}
+        <WithKey isBusy={isBusy} onKey={(key) => prove({ key })} />
         <WithWallet
           isBusy={isBusy}
           onWallet={(wallet) => attempt(async () => withWallet(await signSignInMessage(wallet)))}
         />
-        <WithKey isBusy={isBusy} onKey={(key) => prove({ key })} />
       </div>
       {nextCode === undefined ? null : (
         <SecretOnce

@@ -42,6 +42,11 @@ const CHAPTERS = [
 
 export function TermsPage() {
   return (
-    <Prose title="Terms" about="What you can rely on here, and what the market expects of you." chapters={CHAPTERS} />
+    <Prose
+      title="Terms"
+      about="What you can rely on here, and what the market expects of you."
+      changed="28 November 2026"
+      chapters={CHAPTERS}
+    />
   )
 }

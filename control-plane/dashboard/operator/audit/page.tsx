@@ -13,7 +13,7 @@ import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager, RowsShown } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { changeWords, sideWords } from './change-words.ts'
 import type { FoldedEntries } from './folded-entries.ts'
@@ -158,13 +158,7 @@ function Actor({ entry }: { readonly entry: Entry }) {
 
 function columnsOf(open: (row: Row) => void): readonly Column<Row>[] {
   return [
-    {
-      label: 'When',
-      phone: 'bare',
-      cell: ({ newest }) => <Time at={newest.at} />,
-      text: ({ newest }) => newest.at,
-      unit: 'time',
-    },
+    timeColumn('When', ({ newest }) => newest.at, { phone: 'bare' }),
     {
       label: 'Change',
       phone: 'title',

@@ -9,12 +9,12 @@ import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Badge, Tags, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import type { WholeList } from '#control-plane/dashboard/ui/whole-list.ts'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { ImportModels } from './import-models.tsx'
@@ -212,12 +212,7 @@ function priceIn(unit: string, pico: string): string {
 }
 
 const PRICE_COLUMNS: readonly Column<Price>[] = [
-  {
-    label: 'In force since',
-    cell: ({ effectiveAt }) => <Time at={effectiveAt} />,
-    text: ({ effectiveAt }) => effectiveAt,
-    unit: 'time',
-  },
+  timeColumn('In force since', ({ effectiveAt }) => effectiveAt),
   {
     label: 'State',
     cell: ({ state }) => (state === 'current' ? <strong>current</strong> : <Badge>{words(state)}</Badge>),
@@ -298,7 +293,7 @@ function fieldText(field: string): string {
 type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][number]['node']
 
 const CHANGE_COLUMNS: readonly Column<Change>[] = [
-  { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
+  timeColumn('When', ({ at }) => at),
   {
     label: 'Field',
     phone: 'title',

@@ -5,22 +5,13 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorFiguresQuery } from '#control-plane/dashboard/data/documents/operator-figures.ts'
 import { OperatorFiguresDocument } from '#control-plane/dashboard/data/documents/operator-figures.ts'
-import {
-  compact,
-  count,
-  day,
-  exactMoney,
-  hour,
-  percent,
-  toMicro,
-  UNKNOWN,
-  words,
-} from '#control-plane/dashboard/data/format.ts'
+import { compact, count, day, hour, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Change } from '#control-plane/dashboard/ui/change.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Amount, Exact } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice, NotSummed, SkeletonFigures } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -73,8 +64,6 @@ export function Figures() {
   )
 }
 
-const exact = (micro: string | null) => (micro === null ? UNKNOWN : exactMoney(micro))
-
 type Present = NonNullable<OperatorFiguresQuery['operatorFigures']>['present']
 
 /** The parts of the calls, which add up where every call of the period was counted. */
@@ -102,20 +91,20 @@ function Totals({ data: { operatorFigures }, days }: { readonly data: OperatorFi
         figures={[
           {
             label: 'Gross volume',
-            value: exact(now.volumeMicro),
+            value: <Exact micro={now.volumeMicro} />,
             hint: (
               <Change now={dollarsOf(now.volumeMicro)} before={dollarsOf(before.volumeMicro)}>
-                {exact(before.volumeMicro)}
+                <Amount micro={before.volumeMicro} />
               </Change>
             ),
           },
           {
             label: 'Fees earned',
-            value: exactMoney(now.feesMicro),
+            value: <Exact micro={now.feesMicro} />,
             hint: (
               <>
                 <Change now={dollarsOf(now.feesMicro)} before={dollarsOf(before.feesMicro)}>
-                  {exactMoney(before.feesMicro)}
+                  <Amount micro={before.feesMicro} />
                 </Change>
                 {take === null ? null : ` · ${percent(take, 2)} of volume`}
               </>

@@ -2,21 +2,11 @@ import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
 import { OperatorCockpitDocument } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
-import {
-  compact,
-  count,
-  exactMoney,
-  milliseconds,
-  money,
-  percent,
-  toMicro,
-  UNKNOWN,
-  words,
-} from '#control-plane/dashboard/data/format.ts'
+import { compact, count, milliseconds, percent, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { holdCause } from '#control-plane/dashboard/operator/hold-cause.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Exact } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -111,7 +101,7 @@ function Holds({ data }: { readonly data: OperatorCockpitQuery }) {
       figures={[
         {
           label: 'Held now',
-          value: held === undefined ? UNKNOWN : held === 0n ? money(held) : exactMoney(held),
+          value: <Exact micro={held} />,
           hint: holds === null ? undefined : `${holds.length}${more} open ${holds.length === 1 ? 'hold' : 'holds'}`,
         },
         {

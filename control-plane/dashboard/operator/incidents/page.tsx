@@ -12,7 +12,7 @@ import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { Switches } from './switches.tsx'
 import type { ShownIncident } from './tell-incident.tsx'
 import { EndIncident, TellIncident } from './tell-incident.tsx'
@@ -137,12 +137,7 @@ const TOLD_COLUMNS: readonly Column<ShownIncident>[] = [
     cell: ({ models, providers }) => [...models, ...providers].join(', ') || 'the whole market',
     text: ({ models }) => models.join(' '),
   },
-  {
-    label: 'Since',
-    cell: ({ startedAt }) => <Time at={startedAt} />,
-    text: ({ startedAt }) => startedAt,
-    unit: 'time',
-  },
+  timeColumn('Since', ({ startedAt }) => startedAt),
   { label: 'Last note', cell: ({ notes }) => notes.at(-1)?.note ?? '', text: ({ notes }) => notes.at(-1)?.note },
 ]
 

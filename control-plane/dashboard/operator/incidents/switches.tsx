@@ -5,11 +5,11 @@ import { words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Switch = NonNullable<OperatorIncidentsQuery['features']>[number]
@@ -87,12 +87,7 @@ function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
       text: ({ isOn }) => (isOn ? 'on' : 'off'),
     },
     { label: 'Reason', cell: ({ reason }) => reason ?? '', text: ({ reason }) => reason },
-    {
-      label: 'Changed',
-      cell: ({ changedAt }) => (changedAt === null ? <span className="muted">never</span> : <Time at={changedAt} />),
-      text: ({ changedAt }) => changedAt,
-      unit: 'time',
-    },
+    timeColumn('Changed', ({ changedAt }) => changedAt, { none: 'never' }),
     {
       label: 'Change',
       cell: (feature) => (

@@ -11,7 +11,7 @@ import { Ago, Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { INVARIANTS } from './invariant-names.ts'
 
@@ -133,7 +133,7 @@ const VERDICTS = {
 } as const
 
 const COLUMNS: readonly Column<Line>[] = [
-  { label: 'No.', phone: 'bare', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { label: 'No.', phone: 'bare', cell: ({ id }) => <code className="nowrap">{id}</code>, text: ({ id }) => id },
   { label: 'Invariant', phone: 'title', cell: ({ name }) => <strong>{name}</strong>, text: ({ name }) => name },
   {
     label: 'Rule',
@@ -186,13 +186,7 @@ type Difference = MoneyState['differences'][number]
 const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   { label: 'What differs', cell: ({ kind }) => words(kind), text: ({ kind }) => kind },
   { label: 'Where', phone: 'bare', cell: ({ subject }) => <code>{subject}</code>, text: ({ subject }) => subject },
-  {
-    label: 'First seen',
-    isNumber: true,
-    cell: ({ firstSeenAt }) => <Time at={firstSeenAt} />,
-    text: ({ firstSeenAt }) => firstSeenAt,
-    unit: 'time',
-  },
+  timeColumn('First seen', ({ firstSeenAt }) => firstSeenAt, { isNumber: true }),
   {
     label: 'Times seen',
     phone: 'lead',
@@ -224,12 +218,7 @@ function Differences({ state: { differences }, curl }: Props) {
 type Run = MoneyState['runs'][number]
 
 const RUN_COLUMNS: readonly Column<Run>[] = [
-  {
-    label: 'Started',
-    cell: ({ startedAt }) => <Time at={startedAt} />,
-    text: ({ startedAt }) => startedAt,
-    unit: 'time',
-  },
+  timeColumn('Started', ({ startedAt }) => startedAt),
   {
     label: 'Result',
     phone: 'plain',

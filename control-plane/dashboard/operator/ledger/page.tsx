@@ -15,7 +15,7 @@ import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 export function LedgerPage() {
@@ -168,7 +168,7 @@ const linesText = (lines: readonly Line[]) => lines.map(({ account }) => account
 function columnsOf(show: (id: string) => void, account: string | undefined): readonly Column<Transaction>[] {
   const ofAccount = ({ lines }: Transaction) => lines.find((line) => line.account === account)?.amountMicro ?? null
   return [
-    { label: 'When', phone: 'bare', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
+    timeColumn('When', ({ at }) => at, { phone: 'bare' }),
     {
       label: 'Transaction',
       phone: 'title',

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/operator-money.ts'
-import { exactMoney, money, toMicro, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Exact, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -110,9 +110,6 @@ function Held({ hold: { since, waitsFor, treasury, block, until, open } }: { rea
   )
 }
 
-const exact = (micro: string | null | undefined) =>
-  micro == null ? UNKNOWN : toMicro(micro) === 0n ? money(0n) : exactMoney(micro)
-
 const closedText = (reason: string | null | undefined) =>
   reason == null ? 'not set up' : (CLOSED[reason] ?? words(reason))
 
@@ -134,13 +131,13 @@ function Standing({
         figures={[
           {
             label: 'Treasury on chain',
-            value: exact(treasury?.balanceMicro),
+            value: <Exact micro={treasury?.balanceMicro} />,
             hint: treasury?.isSetUp === true ? undefined : 'no signer is configured',
           },
-          { label: 'Shortfall', value: exact(shortfall?.owedMicro), hint: 'spent by buyers, not covered' },
+          { label: 'Shortfall', value: <Exact micro={shortfall?.owedMicro} />, hint: 'spent by buyers, not covered' },
           {
             label: 'Wallet payments in flight',
-            value: exact(wallets?.exposureMicro),
+            value: <Exact micro={wallets?.exposureMicro} />,
             hint:
               wallets === null ? undefined : `${wallets.unminedTransactions} transactions, ${wallets.hanging} stuck`,
           },

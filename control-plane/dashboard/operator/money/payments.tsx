@@ -1,10 +1,10 @@
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { short, words } from '#control-plane/dashboard/data/format.ts'
-import { Ago, Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Money, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 
 type Props = { readonly data: OperatorMoneyQuery; readonly curl: string }
 type Payment = NonNullable<OperatorMoneyQuery['walletPayments']>[number]
@@ -13,12 +13,7 @@ type Payment = NonNullable<OperatorMoneyQuery['walletPayments']>[number]
 const amountOf = ({ chargeMicro, dueMicro, amountMicro }: Payment) => chargeMicro ?? dueMicro ?? amountMicro
 
 const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
-  {
-    label: 'Claimed',
-    cell: ({ claimedAt }) => <Time at={claimedAt} />,
-    text: ({ claimedAt }) => claimedAt,
-    unit: 'time',
-  },
+  timeColumn('Claimed', ({ claimedAt }) => claimedAt),
   {
     label: 'State',
     cell: ({ state, reason }) => (

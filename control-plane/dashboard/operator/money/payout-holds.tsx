@@ -5,11 +5,11 @@ import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { holdCause } from '#control-plane/dashboard/operator/hold-cause.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type PayoutHold = NonNullable<OperatorMoneyQuery['moneyState']>['payoutHolds'][number]
@@ -30,7 +30,7 @@ export function PayoutHolds({ data: { moneyState }, curl }: Props) {
       ),
       text: ({ reason }) => reason,
     },
-    { label: 'Since', cell: ({ setAt }) => <Time at={setAt} />, text: ({ setAt }) => setAt, unit: 'time' },
+    timeColumn('Since', ({ setAt }) => setAt),
     {
       label: 'Age',
       phone: 'lead',

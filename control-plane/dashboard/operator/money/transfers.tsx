@@ -11,11 +11,11 @@ import { short, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Badge, Money, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Transfer = NonNullable<OperatorMoneyQuery['treasuryTransfers']>[number]
@@ -119,12 +119,7 @@ function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Move; 
 
 function columnsOf(ask: (move: Move) => void): readonly Column<Transfer>[] {
   return [
-    {
-      label: 'Planned',
-      cell: ({ plannedAt }) => <Time at={plannedAt} />,
-      text: ({ plannedAt }) => plannedAt,
-      unit: 'time',
-    },
+    timeColumn('Planned', ({ plannedAt }) => plannedAt),
     {
       label: 'State',
       cell: ({ state, reason }) => (

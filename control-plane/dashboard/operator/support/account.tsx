@@ -7,11 +7,11 @@ import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { kindText } from '#control-plane/dashboard/operator/ledger-words.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Ago, Badge, Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge, Exact, Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import type { MoneyMove } from './move-money.tsx'
 import { MoveMoney } from './move-money.tsx'
@@ -87,14 +87,14 @@ export function Account({ account, curl }: Props) {
       </Card>
       <Stats
         figures={[
-          { label: 'Spendable credit', value: exactMoney(spendableMicro) },
+          { label: 'Spendable credit', value: <Exact micro={spendableMicro} /> },
           {
             label: 'Held by running calls',
-            value: exactMoney(heldMicro),
+            value: <Exact micro={heldMicro} />,
             hint: account.holds?.length === 0 ? 'no open holds' : undefined,
           },
-          { label: 'Balance in the ledger', value: exactMoney(balanceMicro) },
-          { label: 'Earned, not paid out', value: exactMoney(earnedMicro) },
+          { label: 'Balance in the ledger', value: <Exact micro={balanceMicro} /> },
+          { label: 'Earned, not paid out', value: <Exact micro={earnedMicro} /> },
         ]}
       />
       {account.holds?.length === 0 ? null : <Holds account={account} curl={curl} />}
@@ -210,6 +210,7 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
       ),
       text: ({ startedAt }) => startedAt,
       unit: 'time',
+      isInstant: true,
     },
     { label: 'Model', phone: 'title', cell: ({ model }) => model, text: ({ model }) => model },
     { label: 'Provider', cell: ({ provider }) => provider ?? UNKNOWN, text: ({ provider }) => provider },
@@ -261,7 +262,7 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
 }
 
 const LEDGER_COLUMNS: readonly Column<Shown['entries'][number]>[] = [
-  { label: 'When', phone: 'bare', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
+  timeColumn('When', ({ at }) => at, { phone: 'bare' }),
   {
     label: 'Kind',
     phone: 'title',
@@ -365,7 +366,7 @@ function Keys({ account: { keys }, curl }: Props) {
 }
 
 const DEPOSIT_COLUMNS: readonly Column<Shown['deposits'][number]>[] = [
-  { label: 'When', cell: ({ openedAt }) => <Time at={openedAt} />, text: ({ openedAt }) => openedAt, unit: 'time' },
+  timeColumn('When', ({ openedAt }) => openedAt),
   {
     label: 'State',
     cell: ({ state, reason }) =>
@@ -403,7 +404,7 @@ function Deposits({ account: { deposits }, curl }: Props) {
 }
 
 const PAYOUT_COLUMNS: readonly Column<Shown['payouts'][number]>[] = [
-  { label: 'When', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt, unit: 'time' },
+  timeColumn('When', ({ plannedAt }) => plannedAt),
   {
     label: 'State',
     cell: ({ state, reason }) =>

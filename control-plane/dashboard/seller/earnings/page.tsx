@@ -4,18 +4,17 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerSalesFileDocument } from '#control-plane/dashboard/data/documents/seller-sales-file.ts'
-import type { Micro } from '#control-plane/dashboard/data/format.ts'
-import { compact, day, exactMoney, money, percent, UNKNOWN, volume } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, money, percent, UNKNOWN, volume } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Exact, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { fileOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { ProviderBills } from './provider-bills.tsx'
 
@@ -98,10 +97,6 @@ function Earnings() {
   )
 }
 
-/** An amount to the micro-dollar, so that the amounts beside each other add up in sight. */
-const exact = (micro: Micro | null | undefined) =>
-  micro == null ? UNKNOWN : Number(micro) === 0 ? money(0) : exactMoney(micro)
-
 type SumsProps = { readonly data: SellerEarningsQuery; readonly rangeName: string }
 
 function Sums({ data: { earnings }, rangeName }: SumsProps) {
@@ -124,17 +119,17 @@ function Sums({ data: { earnings }, rangeName }: SumsProps) {
       )}
       <Stats
         figures={[
-          { label: 'Gross', value: exact(share?.grossMicro), hint: `paid by buyers, last ${rangeName}` },
-          { label: 'Fee', value: exact(share?.feeMicro), hint: `of the market, last ${rangeName}` },
-          { label: 'Net', value: exact(share?.earnedMicro), hint: `earned by you, last ${rangeName}` },
+          { label: 'Gross', value: <Exact micro={share?.grossMicro} />, hint: `paid by buyers, last ${rangeName}` },
+          { label: 'Fee', value: <Exact micro={share?.feeMicro} />, hint: `of the market, last ${rangeName}` },
+          { label: 'Net', value: <Exact micro={share?.earnedMicro} />, hint: `earned by you, last ${rangeName}` },
         ]}
       />
       <Stats
         figures={[
-          { label: 'Earned', value: exact(earnings?.totalEarnedUsdc), hint: 'in all, after the fee' },
-          { label: 'To be paid', value: exact(earnings?.pendingUsdc), hint: 'now' },
-          { label: 'On its way', value: exact(earnings?.inFlightUsdc), hint: 'now' },
-          { label: 'Paid', value: exact(earnings?.paidUsdc), hint: 'in all' },
+          { label: 'Earned', value: <Exact micro={earnings?.totalEarnedUsdc} />, hint: 'in all, after the fee' },
+          { label: 'To be paid', value: <Exact micro={earnings?.pendingUsdc} />, hint: 'now' },
+          { label: 'On its way', value: <Exact micro={earnings?.inFlightUsdc} />, hint: 'now' },
+          { label: 'Paid', value: <Exact micro={earnings?.paidUsdc} />, hint: 'in all' },
         ]}
       />
     </>
@@ -241,7 +236,7 @@ function Models({ data: { earnings }, curl, about }: ModelsProps) {
 type Sale = NonNullable<SellerEarningsQuery['sales']>['edges'][number]['node']
 
 const SALE_COLUMNS: readonly Column<Sale>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
+  timeColumn('When', ({ createdAt }) => createdAt),
   {
     label: 'Model',
     phone: 'title',

@@ -15,14 +15,14 @@ import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
 import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
@@ -111,13 +111,7 @@ function columnsOf(revoke: (key: Key) => void): readonly Column<Key>[] {
       cell: (key) => (stateOf(key) === 'active' ? 'active' : <Badge>{stateOf(key)}</Badge>),
       text: stateOf,
     },
-    {
-      label: 'Created',
-      isNumber: true,
-      cell: ({ createdAt }) => <Time at={createdAt} />,
-      text: ({ createdAt }) => createdAt,
-      unit: 'time',
-    },
+    timeColumn('Created', ({ createdAt }) => createdAt, { isNumber: true }),
     {
       label: 'Last used',
       isNumber: true,
@@ -125,13 +119,7 @@ function columnsOf(revoke: (key: Key) => void): readonly Column<Key>[] {
       text: ({ lastUsedAt }) => lastUsedAt,
       unit: 'time',
     },
-    {
-      label: 'Expires',
-      isNumber: true,
-      cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
-      text: ({ expiresAt }) => expiresAt,
-      unit: 'time',
-    },
+    timeColumn('Expires', ({ expiresAt }) => expiresAt, { isNumber: true, none: 'never' }),
     {
       label: 'Change',
       cell: (key) =>

@@ -60,11 +60,7 @@ function OfferScreen() {
   return (
     <Page
       title={offer?.model ?? 'Offer'}
-      about={
-        offer === undefined || offer === null
-          ? undefined
-          : `At ${offer.provider}, where it is called ${offer.providerModel}`
-      }
+      about={offer === undefined || offer === null ? undefined : `At ${offer.provider}, as ${offer.providerModel}`}
       actions={
         <>
           <LiveMark state={state} onPause={setPaused} />

@@ -213,7 +213,7 @@ export function columnsOf({ edit, capLeft, window, chosen: text }: ColumnsOf): r
       ],
     },
     {
-      label: 'Price, in · out',
+      label: 'Price',
       phone: 'lead',
       isNumber: true,
       cell: (offer) => unitPriceText(pricesOf(offer), offer.mediaUnit),

@@ -15,7 +15,7 @@ import { Address, Ago, Badge, Money, Time, Transaction } from '#control-plane/da
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { refusalOf } from './refusal-of.ts'
 import { Withheld } from './withheld.tsx'
@@ -53,7 +53,7 @@ function Payouts() {
   return (
     <Page
       title="Payouts"
-      about="Payouts in USDC to the addresses of your offers. We pay a balance above the minimum automatically. You can also ask for it at once."
+      about="Payouts in USDC to the addresses of your offers. We pay a balance above the minimum automatically. You can also request a payout now."
       actions={
         <Button
           kind="primary"
@@ -223,7 +223,7 @@ const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition
 ]
 
 const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
+  timeColumn('When', ({ createdAt }) => createdAt),
   {
     label: 'State',
     cell: ({ status, reason }) => (

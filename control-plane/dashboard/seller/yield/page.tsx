@@ -212,7 +212,7 @@ const COLUMNS = (chosen: number): readonly Column<Reach>[] => [
     label: 'Discount',
     cell: ({ discountPct }) => (
       <span className="nowrap">
-        {percent(discountPct)} {discountPct === chosen ? <Badge tone="info">selected</Badge> : null}
+        {percent(discountPct)} {discountPct === chosen ? <Badge>selected</Badge> : null}
       </span>
     ),
     text: ({ discountPct }) => discountPct,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { marksAt, placesOf } from '#control-plane/dashboard/charts/marks.ts'
+import { niceTop } from '#control-plane/dashboard/charts/scale.ts'
 
 const times = [100, 200, 300, 400]
 const mark = (from: number, to: number | null) => ({ name: 'Slow', from, to })
@@ -30,4 +31,9 @@ describe('a mark of a chart', () => {
   it('is left out of a chart without instants', () => {
     expect(placesOf(mark(1, null), [])).toBeUndefined()
   })
+})
+
+it('an axis ends at a round number close above its highest value, and its half is whole for counts', () => {
+  expect([0, 1, 3, 9, 16, 23, 25, 51, 1_280].map(niceTop)).toEqual([1, 2, 4, 10, 16, 24, 30, 60, 1_600])
+  expect([0.03, 0.29].map(niceTop)).toEqual([0.04, 0.4])
 })

@@ -35,12 +35,13 @@ it('a column head sorts up, then down, and then restores the order', () => {
   expect(nextOrder(first, 'Name', false)).toEqual({ by: 'Name', isDown: false })
 })
 
-it('amounts of a column have the same decimals, as many as the smallest amount needs', () => {
+it('amounts beside each other have the same decimals, as many as the middle amount needs', () => {
   const shown = (amounts: readonly number[]) => amounts.map((micro) => fixedMoney(micro, digitsOf(amounts) ?? 2))
   expect(shown([1_720_000, 682_860, 237_062])).toEqual(['$1.7200', '$0.6829', '$0.2371'])
   expect(shown([5_000_000, 2_499_999])).toEqual(['$5.00', '$2.50'])
   expect(shown([500_000, 250_000])).toEqual(['$0.50', '$0.25'])
   expect(shown([110, 0, -12_300])).toEqual(['$0.000110', '$0', '−$0.012300'])
+  expect(shown([14_314_100, 3_077_200, 2_000_000, 40, -40])).toEqual(['$14.31', '$3.08', '$2.00', '<$0.01', '−<$0.01'])
   expect(digitsOf([undefined])).toBeUndefined()
 })
 

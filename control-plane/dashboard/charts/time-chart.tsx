@@ -250,7 +250,7 @@ function Line({ values, x, y }: { values: readonly (number | null)[]; x: Scale; 
     <>
       <path d={linePath(dots)} fill="none" stroke="var(--series)" strokeWidth={2} strokeLinejoin="round" />
       {lone.map((dot) => (
-        <circle key={dot.x} cx={dot.x} cy={dot.y ?? 0} r={2.5} fill="var(--series)" />
+        <circle key={dot.x} cx={dot.x} cy={dot.y ?? 0} r={3.5} fill="var(--series)" />
       ))}
     </>
   )

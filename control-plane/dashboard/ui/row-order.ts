@@ -11,10 +11,14 @@ export function nextOrder(now: RowOrder | undefined, by: string, isDownFirst: bo
   return now.isDown === isDownFirst ? { by, isDown: !isDownFirst } : undefined
 }
 
-/** The amount of a cell in micro-USD or micro-USDC. Undefined for a column of something else. */
-export function amountOf<Row>({ unit, text }: FileColumn<Row>, row: Row): Micro | undefined {
-  if (unit !== 'microUsd' && unit !== 'microUsdc') return undefined
-  return text?.(row) ?? undefined
+/** True for a column of micro-USD or micro-USDC. */
+export function isAmount<Row>({ unit }: FileColumn<Row>): boolean {
+  return unit === 'microUsd' || unit === 'microUsdc'
+}
+
+/** The amount of a cell. Undefined for a column of something else. */
+export function amountOf<Row>(column: FileColumn<Row>, row: Row): Micro | undefined {
+  return isAmount(column) ? (column.text?.(row) ?? undefined) : undefined
 }
 
 /** The rows in the order of a column. Rows without a value come last in both directions. */
@@ -26,10 +30,10 @@ export function sortedRows<Row>(
   const column = columns.find(({ label }) => label === order?.by)
   if (order === undefined || column?.text === undefined) return rows
   const { text } = column
-  const isAmount = column.unit === 'microUsd' || column.unit === 'microUsdc'
+  const isMoney = isAmount(column)
   const worthOf = (row: Row) => {
     const value = text(row)
-    return isAmount && value !== null && value !== undefined ? toMicro(value) : value
+    return isMoney && value !== null && value !== undefined ? toMicro(value) : value
   }
   const sign = order.isDown ? -1 : 1
   return rows

@@ -11,7 +11,7 @@ import { csvOf, openLink, saveFile } from './file.ts'
 import { MoneyDigits, Time, ZoneNamed } from './marks.tsx'
 import { RowsShown } from './pager.tsx'
 import type { RowOrder } from './row-order.ts'
-import { amountOf, nextOrder, sortedRows } from './row-order.ts'
+import { amountOf, isAmount, nextOrder, sortedRows } from './row-order.ts'
 import { useToast } from './toast.tsx'
 import type { WholeList } from './whole-list.ts'
 
@@ -86,7 +86,9 @@ export function Table<Row>(props: TableProps<Row>) {
   const rows = isWhole ? all : all.slice(0, most)
   if (rows.length === 0) return <>{empty}</>
   const places = placesOf(columns)
-  const digits = columns.map((column) => digitsOf(rows.map((row) => amountOf(column, row))))
+  // Amounts beside each other add up in sight, so that all columns have the same decimals.
+  const digits = digitsOf(columns.flatMap((column) => rows.map((row) => amountOf(column, row))))
+  const zoned = columns.map((column) => isUtc && hasInstants(column, rows))
   return (
     <div>
       <div className="table-wrap">
@@ -94,11 +96,11 @@ export function Table<Row>(props: TableProps<Row>) {
           <caption className="hidden">{label}</caption>
           <thead>
             <tr>
-              {columns.map((column) => (
+              {columns.map((column, at) => (
                 <Head
                   key={column.label}
                   column={column}
-                  isUtc={isUtc}
+                  isZoned={zoned[at] === true}
                   isPaged={props.order !== undefined}
                   order={order}
                 />
@@ -129,7 +131,7 @@ export function Table<Row>(props: TableProps<Row>) {
                       data-blank={isBlank(column, row) ? '' : undefined}
                       className={column.isNumber ? 'num' : undefined}
                     >
-                      <Cell digits={digits[at]} isZoneNamed={isUtc && column.isInstant === true}>
+                      <Cell digits={isAmount(column) ? digits : undefined} isZoneNamed={zoned[at] === true}>
                         {column.cell(row)}
                       </Cell>
                     </td>
@@ -151,9 +153,7 @@ export function Table<Row>(props: TableProps<Row>) {
           ) : (
             <RowsShown value={rows.length}>{foot}</RowsShown>
           )}
-          {isUtc && columns.some(({ isInstant }) => isInstant) ? (
-            <span className="phone-zone">Times in UTC</span>
-          ) : null}
+          {zoned.includes(true) ? <span className="phone-zone">Times in UTC</span> : null}
           {rows.length < all.length ? <Button onClick={() => setWhole(true)}>Show all</Button> : null}
         </div>
         <TableTools label={label} columns={columns} rows={all} curl={curl} {...(whole && { whole })} />
@@ -217,6 +217,11 @@ function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
   return text !== undefined && (value === null || value === undefined || value === '')
 }
 
+/** True for a column with an instant in its rows. A column of "never" needs no zone. */
+function hasInstants<Row>({ isInstant, text }: Column<Row>, rows: readonly Row[]): boolean {
+  return isInstant === true && rows.some((row) => typeof text?.(row) === 'number')
+}
+
 const CONTROLS = 'a, button, input, select, textarea, label, summary'
 
 /**
@@ -233,15 +238,16 @@ function openRow(event: MouseEvent<HTMLTableRowElement>): void {
 
 type HeadProps<Row> = {
   readonly column: Column<Row>
-  readonly isUtc: boolean
+  /** True for a head that names UTC. */
+  readonly isZoned: boolean
   readonly isPaged: boolean
   readonly order: TableProps<Row>['order']
 }
 
 /** The head of a column. A press sorts by the column, and a second press reverses the order. */
-function Head<Row>({ column, isUtc, isPaged, order }: HeadProps<Row>) {
-  const { label, isNumber = false, isLowFirst = false, isInstant = false, text, order: name } = column
-  const head = isInstant && isUtc ? `${label} (UTC)` : label
+function Head<Row>({ column, isZoned, isPaged, order }: HeadProps<Row>) {
+  const { label, isNumber = false, isLowFirst = false, text, order: name } = column
+  const head = isZoned ? `${label} (UTC)` : label
   const by = isPaged ? name : text === undefined ? undefined : label
   const className = isNumber ? 'num' : undefined
   if (order === undefined || by === undefined) {

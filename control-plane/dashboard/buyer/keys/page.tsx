@@ -147,7 +147,7 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
       cell: (key) => (
         <>
           <Money micro={total(key)} />
-          <span className="sub">
+          <span className="sub desk">
             {total(key) === null ? (
               'not among the 100 keys that cost most'
             ) : (

@@ -119,6 +119,7 @@ const RANK_COLUMNS: readonly Column<Rank>[] = [
     cell: (rank) => evenPercent(savedPct(rank)),
     text: savedPct,
     unit: 'percent',
+    phone: 'none',
   },
 ]
 

@@ -53,7 +53,7 @@ function Payouts() {
   return (
     <Page
       title="Payouts"
-      about="Payouts in USDC to the addresses of your offers. We pay a balance above the minimum automatically. You can also request a payout now."
+      about="We pay in USDC to the addresses of your offers, automatically above the minimum."
       actions={
         <Button
           kind="primary"

@@ -153,10 +153,10 @@ export function Table<Row>(props: TableProps<Row>) {
           ) : (
             <RowsShown value={rows.length}>{foot}</RowsShown>
           )}
-          {zoned.includes(true) ? <span className="phone-zone">Times in UTC</span> : null}
           {rows.length < all.length ? <Button onClick={() => setWhole(true)}>Show all</Button> : null}
         </div>
         <TableTools label={label} columns={columns} rows={all} curl={curl} {...(whole && { whole })} />
+        {zoned.includes(true) ? <span className="phone-zone">Times in UTC</span> : null}
       </div>
     </div>
   )

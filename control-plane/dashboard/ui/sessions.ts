@@ -1,0 +1,9 @@
+/** What a browser is signed in with, by kind of viewer. */
+export const SESSIONS = {
+  nobody: 'nothing',
+  session: 'your account',
+  buyer: 'a buyer key',
+  seller: 'a seller key',
+  org: 'an organisation key',
+  operator: 'an operator key',
+} as const

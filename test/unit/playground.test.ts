@@ -54,9 +54,9 @@ describe('columns of a URL', () => {
 
 describe('the call of a column', () => {
   it('has the system prompt, the messages of the column, and the parameters that its model supports', () => {
-    const said = [{ question: { text: 'First', pictures: [] }, answer: 'One' }]
+    const exchanges = [{ question: { text: 'First', pictures: [] }, answer: 'One' }]
     const settings = { system: 'Be brief.', temperature: 0.5, effort: 'low' as const, topP: 0.9 }
-    expect(callOf(column(CHAT, 'p1'), { settings, said, question })).toEqual({
+    expect(callOf(column(CHAT, 'p1'), { settings, exchanges, question })).toEqual({
       path: '/v1/chat/completions',
       body: {
         model: 'thinker',
@@ -76,7 +76,7 @@ describe('the call of a column', () => {
 
   it('has pictures in the form of its endpoint', () => {
     const pictured = { text: 'See', pictures: [{ name: 'a.png', bytes: 1, url: 'data:image/png;base64,AA' }] }
-    const asked = { settings: { system: ' ', tokens: 9 }, said: [], question: pictured }
+    const asked = { settings: { system: ' ', tokens: 9 }, exchanges: [], question: pictured }
     expect(callOf(column(CHAT), asked).body['messages']).toEqual([
       {
         role: 'user',
@@ -102,7 +102,7 @@ describe('the call of a column', () => {
 describe('the code of a call', () => {
   const { path, body } = callOf(column(CHAT, 'p1'), {
     settings: { system: "It's so", tokens: 9 },
-    said: [],
+    exchanges: [],
     question: { text: 'Look', pictures: [{ name: 'a', bytes: 1, url: `data:image/png;base64,${'A'.repeat(500)}` }] },
   })
 

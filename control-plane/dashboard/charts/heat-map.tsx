@@ -47,7 +47,7 @@ export function HeatMap({ label, rows, format, zone }: Props) {
   const [isTable, setTable] = useState(false)
   const top = Math.max(0, ...rows.flatMap(({ hours }) => hours.filter((value) => value !== null)))
   const row = at === undefined ? undefined : rows[at.row]
-  const said =
+  const description =
     at === undefined || row === undefined
       ? `${rows[0]?.day ?? ''} to ${rows.at(-1)?.day ?? ''}, ${zone}`
       : `${row.day} ${hourName(at.hour, row)} ${zone}: ${written(row.hours[at.hour], format)}`
@@ -55,7 +55,7 @@ export function HeatMap({ label, rows, format, zone }: Props) {
     <figure className="grid">
       <div className="chart-head">
         <Legend top={format(top)} zero={format(0)} />
-        <output aria-live="polite">{said}</output>
+        <output aria-live="polite">{description}</output>
       </div>
       <Cells label={label} rows={rows} top={top} at={at} onAt={setAt} />
       <details className="twin" onToggle={({ currentTarget }) => setTable(currentTarget.open)}>

@@ -4,7 +4,7 @@ import { PageUpdatesDocument } from './documents/live.ts'
 import { eventData } from './event-data.ts'
 
 export type UpdatesFrame = NonNullable<PageUpdatesSubscription['updates']>
-export type Wish = PageUpdatesSubscriptionVariables
+export type UpdatesRequest = PageUpdatesSubscriptionVariables
 export type ConnectionState = 'connecting' | 'live' | 'broken'
 
 const FIRST_PAUSE_MS = 1_000
@@ -18,7 +18,7 @@ type Listener = {
 }
 
 /** Reads updates until it is stopped, and begins again after a break. */
-export function openStream(wish: Wish, { onUpdates, onState }: Listener): () => void {
+export function openStream(request: UpdatesRequest, { onUpdates, onState }: Listener): () => void {
   const stop = new AbortController()
   void follow()
   return () => stop.abort()
@@ -27,7 +27,7 @@ export function openStream(wish: Wish, { onUpdates, onState }: Listener): () => 
     let pause = FIRST_PAUSE_MS
     while (!stop.signal.aborted) {
       onState('connecting')
-      const wasLive = await readOnce(wish, stop.signal, (updates) => {
+      const wasLive = await readOnce(request, stop.signal, (updates) => {
         onState('live')
         onUpdates(updates)
       })
@@ -40,10 +40,14 @@ export function openStream(wish: Wish, { onUpdates, onState }: Listener): () => 
 }
 
 /** Reads one connection to its end. True when the connection delivered something. */
-async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: UpdatesFrame) => void): Promise<boolean> {
+async function readOnce(
+  request: UpdatesRequest,
+  signal: AbortSignal,
+  onUpdates: (updates: UpdatesFrame) => void,
+): Promise<boolean> {
   let wasLive = false
   try {
-    const answer = await fetch('/graphql', { ...requestOf(PageUpdatesDocument, wish, 'text/event-stream'), signal })
+    const answer = await fetch('/graphql', { ...requestOf(PageUpdatesDocument, request, 'text/event-stream'), signal })
     if (!answer.ok || answer.body === null) return false
     for await (const data of eventData(answer.body, MAX_EVENT_CHARS)) {
       const updates = updatesIn(data)

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { createContext, useContext, useEffect, useMemo, useState } from 'react'
-import type { ConnectionState, UpdatesFrame, Wish } from './live-stream.ts'
+import type { ConnectionState, UpdatesFrame, UpdatesRequest } from './live-stream.ts'
 import { openStream } from './live-stream.ts'
 import { chosenWorkspace } from './workspace.ts'
 
@@ -31,7 +31,7 @@ const MAX_BOOKS = 8
 
 type Message =
   | { readonly kind: 'want'; readonly tab: string; readonly topics: readonly LivePart[] }
-  | { readonly kind: 'told'; readonly told: Announcement }
+  | { readonly kind: 'announcement'; readonly announcement: Announcement }
 
 /**
  * Live updates over one stream for all tabs of a browser: HTTP/1.1 gives it six connections, and each tab would take
@@ -59,7 +59,7 @@ export function createLive(): Live & { close(): void } {
     channel.postMessage({ kind: 'want', tab, topics } satisfies Message)
   }
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
-    if (data.kind === 'told') tell(data.told)
+    if (data.kind === 'announcement') tell(data.announcement)
     else lead?.hear(data.tab, data.topics)
   }
   const beat = setInterval(say, BEAT_MS)
@@ -67,7 +67,7 @@ export function createLive(): Live & { close(): void } {
   navigator.locks
     .request(LOCK + account, { signal: closing.signal }, () => {
       lead = createLead((announcement) => {
-        channel.postMessage({ kind: 'told', told: announcement } satisfies Message)
+        channel.postMessage({ kind: 'announcement', announcement } satisfies Message)
         tell(announcement)
       })
       say()
@@ -109,19 +109,19 @@ export function createLive(): Live & { close(): void } {
 /** Reads for all tabs. The stream is opened anew when their topics change. */
 function createLead(onTold: (announcement: Announcement) => void) {
   const tabs = new Map<string, { readonly topics: readonly LivePart[]; readonly at: number }>()
-  let reading: { readonly wish: string; stop(): void } | undefined
+  let reading: { readonly request: string; stop(): void } | undefined
   let updates: UpdatesFrame | undefined
 
   function renew() {
     const now = performance.now()
     for (const [tab, { at }] of tabs) if (now - at > GONE_MS) tabs.delete(tab)
-    const wish = wishOf([...tabs.values()].flatMap(({ topics }) => topics))
-    const text = JSON.stringify(wish)
-    if (text === reading?.wish) return
+    const request = updatesRequestOf([...tabs.values()].flatMap(({ topics }) => topics))
+    const text = JSON.stringify(request)
+    if (text === reading?.request) return
     reading?.stop()
     reading = undefined
-    if (!wantsAnything(wish)) return
-    const stop = openStream(wish, {
+    if (!wantsAnything(request)) return
+    const stop = openStream(request, {
       onUpdates: (next) => {
         updates = next
         onTold({ updates, state: 'live' })
@@ -130,7 +130,7 @@ function createLead(onTold: (announcement: Announcement) => void) {
         if (state !== 'live') onTold({ updates, state })
       },
     })
-    reading = { wish: text, stop }
+    reading = { request: text, stop }
   }
   const check = setInterval(renew, BEAT_MS)
   return {
@@ -148,7 +148,7 @@ function createLead(onTold: (announcement: Announcement) => void) {
   }
 }
 
-function wishOf(topics: readonly LivePart[]): Wish {
+function updatesRequestOf(topics: readonly LivePart[]): UpdatesRequest {
   const books = [...new Set(topics.flatMap((topic) => (topic.kind === 'book' ? [topic.model] : [])))].sort((a, b) =>
     a < b ? -1 : 1,
   )
@@ -163,7 +163,7 @@ function wishOf(topics: readonly LivePart[]): Wish {
   }
 }
 
-function wantsAnything({ books, trades, credit, jobs, offerHealth }: Wish): boolean {
+function wantsAnything({ books, trades, credit, jobs, offerHealth }: UpdatesRequest): boolean {
   return books.length > 0 || trades > 0 || credit || jobs || offerHealth
 }
 

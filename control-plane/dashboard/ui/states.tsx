@@ -150,13 +150,13 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
   const { data, error, failureCount, failureReason, isPlaceholderData, refetch } = query
   if (data === undefined) {
     if (missing !== undefined && isMissing(error)) return missing
-    const told = error ?? (failureCount > 1 ? failureReason : null)
+    const shownError = error ?? (failureCount > 1 ? failureReason : null)
     const room = waiting ?? <SkeletonCard />
-    if (told === null) return <div aria-busy="true">{room}</div>
+    if (shownError === null) return <div aria-busy="true">{room}</div>
     // The page keeps asking, so the placeholder stays until the data arrives.
     return (
       <div className="grid">
-        <ErrorNotice error={told} onRetry={() => void refetch()} />
+        <ErrorNotice error={shownError} onRetry={() => void refetch()} />
         {error === null ? <div aria-busy="true">{room}</div> : null}
       </div>
     )

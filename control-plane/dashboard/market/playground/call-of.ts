@@ -22,14 +22,18 @@ export type CallSettings = {
 export type Picture = { readonly name: string; readonly bytes: number; readonly url: string }
 export type Question = { readonly text: string; readonly pictures: readonly Picture[] }
 /** A question with the answer that a column gave. */
-export type Said = { readonly question: Question; readonly answer: string }
+export type Exchange = { readonly question: Question; readonly answer: string }
 
 /** A call of the API as the playground makes it. */
 export type ApiCall = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
 
-type Asked = { readonly settings: CallSettings; readonly said: readonly Said[]; readonly question: Question }
+type ChatInput = {
+  readonly settings: CallSettings
+  readonly exchanges: readonly Exchange[]
+  readonly question: Question
+}
 
-const CALLS: { readonly [Kind in Making]: (column: ShownColumn, asked: Asked) => ApiCall } = {
+const CALLS: { readonly [Kind in Making]: (column: ShownColumn, asked: ChatInput) => ApiCall } = {
   chat: chatCall,
   image: (column, { settings: { size }, question: { text, pictures } }) => ({
     path: '/v1/images/generations',
@@ -61,7 +65,7 @@ const CALLS: { readonly [Kind in Making]: (column: ShownColumn, asked: Asked) =>
 }
 
 /** The call that asks a column a question, with the turns before it. */
-export function callOf(column: ShownColumn, asked: Asked): ApiCall {
+export function callOf(column: ShownColumn, asked: ChatInput): ApiCall {
   return CALLS[column.making](column, asked)
 }
 
@@ -72,12 +76,12 @@ function target({ model, provider }: ModelColumn) {
   return { model, ...(provider === undefined ? {} : { provider: { only: [provider] } }) }
 }
 
-function chatCall(column: ShownColumn, { settings, said, question }: Asked): ApiCall {
+function chatCall(column: ShownColumn, { settings, exchanges, question }: ChatInput): ApiCall {
   const { system, temperature, topP, effort, tokens } = settings
   const most = column.market?.maxCompletionTokens
   const usual = most === undefined || most <= 0 ? USUAL_TOKENS : Math.min(USUAL_TOKENS, most)
-  const before = said.flatMap(({ question: asked, answer }) => [
-    { role: 'user', content: contentOf(asked) },
+  const before = exchanges.flatMap(({ question: earlier, answer }) => [
+    { role: 'user', content: contentOf(earlier) },
     { role: 'assistant', content: answer },
   ])
   const heeds = (...names: readonly string[]) => anyHeeds([column], ...names)

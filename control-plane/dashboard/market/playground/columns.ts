@@ -43,8 +43,8 @@ export function addressOf(columns: readonly Pick<ModelColumn, 'model' | 'provide
 }
 
 /** The kind of answer of a model, by the endpoints that it is sold on. */
-export function makingOf(market: PlaygroundModel | undefined, wish: Making | undefined): Making {
-  if (market === undefined) return wish ?? 'chat'
+export function makingOf(market: PlaygroundModel | undefined, chosen: Making | undefined): Making {
+  if (market === undefined) return chosen ?? 'chat'
   const { endpoints, outputModalities } = market
   if (endpoints.includes('video')) return 'film'
   if (endpoints.includes('music')) return 'music'

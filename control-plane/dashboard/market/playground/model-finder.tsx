@@ -26,8 +26,8 @@ function Finder({ onChoose }: Pick<Props, 'onChoose'>) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const search = text.trim().toLowerCase()
-  const wish = search === '' ? { sort: 'requests' as const } : { search }
-  const { data } = useScreen(PageFindModelsDocument, wish)
+  const filter = search === '' ? { sort: 'requests' as const } : { search }
+  const { data } = useScreen(PageFindModelsDocument, filter)
   const found = (data?.markets?.edges ?? []).map(({ node }) => node)
   const at = Math.min(chosen, found.length - 1)
   const press = (event: KeyboardEvent) => {

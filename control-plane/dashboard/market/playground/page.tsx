@@ -22,7 +22,7 @@ import { Composer } from './composer.tsx'
 import { Conversation } from './conversation.tsx'
 import { SettingsForm } from './settings-form.tsx'
 import type { ChatTurn } from './use-conversation.ts'
-import { saidTo, useConversation } from './use-conversation.ts'
+import { exchangesWith, useConversation } from './use-conversation.ts'
 import { useQuotes } from './use-quotes.ts'
 
 export function PlaygroundPage() {
@@ -55,12 +55,12 @@ function variablesOf(columns: readonly ModelColumn[]) {
   return { a, b, c, d, hasB: length > 1, hasC: length > 2, hasD: length > 3 }
 }
 
-function shownOf(columns: readonly ModelColumn[], data: BuyerPlaygroundQuery, wish: Making | undefined) {
+function shownOf(columns: readonly ModelColumn[], data: BuyerPlaygroundQuery, chosen: Making | undefined) {
   const markets = [data.a, data.b, data.c, data.d]
   return columns.map((column, place): ShownColumn => {
     // A new column shows the data of the former one until its own has loaded.
     const market = markets.find((each) => each?.id === column.model) ?? markets[place] ?? undefined
-    return { ...column, market, making: makingOf(market, wish) }
+    return { ...column, market, making: makingOf(market, chosen) }
   })
 }
 
@@ -144,7 +144,7 @@ function callsOf({ columns, settings, question, turns }: Shown) {
   const before = last === undefined ? turns : turns.slice(0, -1)
   return columns.map((column) => ({
     name: column.market?.name ?? column.model,
-    call: callOf(column, { settings, question: last?.question ?? typed, said: saidTo(before, column.id) }),
+    call: callOf(column, { settings, question: last?.question ?? typed, exchanges: exchangesWith(before, column.id) }),
   }))
 }
 

@@ -3,7 +3,7 @@ import type { PayingCall } from '#control-plane/dashboard/data/paid-call.ts'
 import type { Answering } from './answer-chat.ts'
 import { answerChat } from './answer-chat.ts'
 import { answerJob, answerPicture, answerSpeech } from './answer-media.ts'
-import type { ApiCall, CallSettings, Question, Said } from './call-of.ts'
+import type { ApiCall, CallSettings, Exchange, Question } from './call-of.ts'
 import { callOf, isJob } from './call-of.ts'
 import type { Making, ShownColumn } from './columns.ts'
 import { readRecord } from './read-record.ts'
@@ -26,7 +26,7 @@ const ANSWERS: { readonly [Kind in Making]: (call: ApiCall, answering: Answering
 }
 
 /** The turns of a column so far. A failed answer is left out. */
-export function saidTo(turns: readonly ChatTurn[], column: string): readonly Said[] {
+export function exchangesWith(turns: readonly ChatTurn[], column: string): readonly Exchange[] {
   return turns.flatMap(({ question, replies }) => {
     const reply = replies[column]
     return reply === undefined || reply.text === '' || reply.state === 'failed'
@@ -97,14 +97,14 @@ export function useConversation(paid: PayingCall) {
           { id, question, replies: Object.fromEntries(columns.map((column) => [column.id, WAITING])) },
         ])
         for (const column of columns) {
-          void answer(id, column, callOf(column, { settings, question, said: saidTo(turns, column.id) }))
+          void answer(id, column, callOf(column, { settings, question, exchanges: exchangesWith(turns, column.id) }))
         }
       },
       askAgain({ id, question }: ChatTurn, column: ShownColumn, settings: CallSettings) {
         if (stop.current.signal.aborted) stop.current = new AbortController()
         const before = turns.filter((turn) => turn.id < id)
         know(id, column.id, WAITING)
-        void answer(id, column, callOf(column, { settings, question, said: saidTo(before, column.id) }))
+        void answer(id, column, callOf(column, { settings, question, exchanges: exchangesWith(before, column.id) }))
       },
       stop: () => stop.current.abort(),
       clear() {

@@ -8,7 +8,7 @@ import type { ShownColumn } from './columns.ts'
 import type { RoutedOffer } from './read-record.ts'
 import { listOf, offerOf } from './read-record.ts'
 import type { ChatTurn } from './use-conversation.ts'
-import { saidTo } from './use-conversation.ts'
+import { exchangesWith } from './use-conversation.ts'
 
 /** A question is quoted once the typing pauses. */
 const PAUSE_MS = 600
@@ -16,7 +16,7 @@ const PAUSE_MS = 600
 /** The offers that a call would try now, each with its highest cost, or the reason why the call would be refused. */
 export type PriceQuote = { readonly offers: readonly RoutedOffer[]; readonly refusal: string | undefined }
 
-type Asked = {
+type QuoteRequest = {
   readonly columns: readonly ShownColumn[]
   readonly settings: CallSettings
   readonly question: Question
@@ -24,7 +24,7 @@ type Asked = {
 }
 
 /** The quote of each column for the typed text. A quote costs nothing. */
-export function useQuotes(paid: PayingCall, asked: Asked): Readonly<Record<string, PriceQuote>> {
+export function useQuotes(paid: PayingCall, asked: QuoteRequest): Readonly<Record<string, PriceQuote>> {
   const [quotes, setQuotes] = useState<Readonly<Record<string, PriceQuote>>>({})
   const { columns, settings, question, turns } = asked
   useEffect(() => {
@@ -35,7 +35,7 @@ export function useQuotes(paid: PayingCall, asked: Asked): Readonly<Record<strin
     const leaving = new AbortController()
     const timer = setTimeout(() => {
       for (const column of columns) {
-        const call = callOf(column, { settings, question, said: saidTo(turns, column.id) })
+        const call = callOf(column, { settings, question, exchanges: exchangesWith(turns, column.id) })
         quoteOf(paid, call, leaving.signal).then(
           (quote) => setQuotes((before) => ({ ...before, [column.id]: quote })),
           () => undefined,

@@ -186,7 +186,7 @@ function FirstCall({ url, model = 'gpt-5-mini', secret }: CallProps) {
       {say.error === null ? null : <Notice tone="bad">{say.error.message}</Notice>}
       {say.data === undefined ? null : (
         <>
-          <Answer said={say.data} />
+          <Answer answer={say.data} />
           <div className="actions">
             <Link to="/buyer" className="button" data-kind="primary">
               Go to your overview

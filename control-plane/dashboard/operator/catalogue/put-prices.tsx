@@ -80,17 +80,17 @@ export function PutPrices({ model, current, onClose }: Props) {
   })
   const lines = linesOf(before, draft)
   const [seen, setSeen] = useState<string>()
-  const wish = { model, ...pricesOf(draft), keepOverrides: true }
-  const isSeen = seen === JSON.stringify(wish)
-  const preview = useScreen(PagePricePreviewDocument, wish, { isOn: isSeen })
+  const change = { model, ...pricesOf(draft), keepOverrides: true }
+  const isSeen = seen === JSON.stringify(change)
+  const preview = useScreen(PagePricePreviewDocument, change, { isOn: isSeen })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isSeen) {
-      setSeen(JSON.stringify(wish))
+      setSeen(JSON.stringify(change))
       return
     }
     const at = hours.trim() === '' ? {} : { effectiveAt: Date.now() + Number(hours) * HOUR_MS }
-    put.mutate({ ...wish, source: source.trim(), ...at })
+    put.mutate({ ...change, source: source.trim(), ...at })
   }
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title={`New prices of ${model}`}>

@@ -92,7 +92,7 @@ function Ledger() {
   )
 }
 
-type LedgerWish = {
+type LedgerSearch = {
   readonly account?: string | undefined
   readonly kind?: string | undefined
   readonly reference?: string | undefined
@@ -100,7 +100,7 @@ type LedgerWish = {
   readonly to?: string | undefined
 }
 
-type FiltersProps = { readonly search: LedgerWish; readonly onChange: (next: LedgerWish) => void }
+type FiltersProps = { readonly search: LedgerSearch; readonly onChange: (next: LedgerSearch) => void }
 
 function LedgerFilters({ search: { account, kind, reference, from, to }, onChange }: FiltersProps) {
   const active = [account, kind, from, to].filter((value) => value !== undefined).length

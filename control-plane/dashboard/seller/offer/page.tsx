@@ -104,12 +104,12 @@ function OfferScreen() {
 
 /** Reads the screen again after each live update of the offer, for example after a call has used up some of its cap. */
 function useReadOnNews(news: object | undefined, read: () => unknown): void {
-  const told = useRef<string>(undefined)
+  const announced = useRef<string>(undefined)
   const text = news === undefined ? undefined : JSON.stringify(news)
   useEffect(() => {
-    if (text === undefined || text === told.current) return
-    const isFirst = told.current === undefined
-    told.current = text
+    if (text === undefined || text === announced.current) return
+    const isFirst = announced.current === undefined
+    announced.current = text
     if (!isFirst) read()
   }, [text, read])
 }

@@ -94,9 +94,14 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('a-voice-is-charged-above-its-hold', SPEECH_TEST, 'data-plane/pipeline/meter/meter-speech.ts#meterSpeech', {
     'Math.min(outputTokens ?? likelySpokenTokens(text), most)': 'outputTokens ?? likelySpokenTokens(text)',
   }),
-  mutant('a-voice-does-not-say-its-tokens', SPEECH_TEST, 'data-plane/wires/speech/audio-from-events.ts#audioFromEvents', {
-    'mergeUsage(state.reported, usage)': 'void mergeUsage',
-  }),
+  mutant(
+    'a-voice-does-not-say-its-tokens',
+    SPEECH_TEST,
+    'data-plane/wires/speech/audio-from-events.ts#audioFromEvents',
+    {
+      'mergeUsage(state.reported, usage)': 'void mergeUsage',
+    },
+  ),
   mutant('words-about-a-voice-are-free', SPEECH_TEST, 'data-plane/wires/speech/read-request.ts#spokenText', {
     ' + Buffer.byteLength(about)': '',
   }),

@@ -1,4 +1,4 @@
-/** What a browser is signed in with, by kind of viewer. */
+/** The way in which a browser is signed in, by kind of viewer. */
 export const SESSIONS = {
   nobody: 'nothing',
   session: 'your account',

@@ -7,7 +7,7 @@ import type {
   SettleAsk,
 } from '#shared/contract/chain-payments.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
-import type { OwnProvider } from '#shared/contract/key-record.ts'
+import type { KeyBudget, OwnProvider } from '#shared/contract/key-record.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
@@ -42,7 +42,12 @@ export type PayerPreferences = {
 }
 
 /** Spending caps of a key; null is no cap. They reset at 00:00 UTC, and on the first of a month. */
-export type SpendingCaps = { readonly dailyMicro: MicroUsd | null; readonly monthlyMicro: MicroUsd | null }
+export type SpendingCaps = {
+  readonly dailyMicro: MicroUsd | null
+  readonly monthlyMicro: MicroUsd | null
+  /** The monthly budgets of the key's member and workspace. Absent without one. */
+  readonly budgets?: readonly KeyBudget[]
+}
 
 /** The most that a call may cost at any offer that failover may use. */
 export type Quote = {
@@ -82,6 +87,8 @@ export type RepeatProof = {
 export type Hold = Chargeable & {
   readonly rid: RequestId
   readonly grantedMicro: MicroUsd
+  /** The budgets in which the gate counts it, by id. Absent without one. */
+  readonly budgets?: readonly string[]
   /** The facts that a wallet presents to get its answer again. They stay in this process. */
   readonly proof?: RepeatProof
 }
@@ -130,7 +137,7 @@ export type ReserveRequest = {
 }
 
 /** The gate's hold on an account for a call. */
-export type CreditHold = Pick<ReserveRequest, 'rid' | 'account' | 'keyId'> & { readonly grantedMicro: MicroUsd }
+export type CreditHold = Pick<ReserveRequest, 'rid' | 'account' | 'keyId'> & Pick<Hold, 'grantedMicro' | 'budgets'>
 
 /** The ids under which the gate captures: those of a call, or of the end of a job. */
 export type CreditClaim = Pick<ReserveRequest, 'account' | 'keyId'> & { readonly rid: string }
@@ -148,8 +155,8 @@ export type CaptureOutcome = 'accepted' | 'contradicted' | 'queued'
 export type Funds = {
   /**
    * Sets money aside: the most of `wantMicro` that the balance covers, but at least `minMicro`. Throws AppError:
-   * `insufficient_balance`, `insufficient_allowance`, `key_cap_reached` (with the cap's owner, limit, spent and
-   * resets_at), or `service_unavailable` with a time to retry.
+   * `insufficient_balance`, `insufficient_allowance`, `key_cap_reached` and `budget_reached` (with the
+   * owner, limit, spent and resets_at), or `service_unavailable` with a time to retry.
    */
   reserve(request: ReserveRequest): Promise<CreditHold>
   /** Charges a hold. `event` is the usage event as text; its bytes have to be kept. Never rejects. */

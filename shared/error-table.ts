@@ -69,6 +69,7 @@ export const ERRORS = {
   insufficient_allowance: row(402, quota, 'The wallet allows too little for this call. Raise its allowance.'),
   insufficient_credit: row(402, quota, 'Not enough credit. Nothing was reserved. Add credit.'),
   key_cap_reached: row(403, quota, 'This key has used up its budget.'),
+  budget_reached: row(403, quota, 'The budget for this month is used up. Ask an owner or admin to raise the budget.'),
   cost_ceiling_reached: row(
     402,
     quota,

@@ -15,6 +15,7 @@ const ID_PREFIXES = {
   crd: 'sealed credential',
   org: 'organisation',
   wsp: 'workspace',
+  bdg: 'monthly budget of a member or workspace',
   inc: 'incident that operators declared',
   inv: 'invitation to an organisation',
   ivl: 'invite link of an organisation',
@@ -47,6 +48,7 @@ export type KeyId = Id<'key'>
 export type CredentialId = Id<'crd'>
 export type OrganizationId = Id<'org'>
 export type WorkspaceId = Id<'wsp'>
+export type BudgetId = Id<'bdg'>
 export type IncidentId = Id<'inc'>
 export type InvitationId = Id<'inv'>
 export type InviteLinkId = Id<'ivl'>

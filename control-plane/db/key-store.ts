@@ -5,7 +5,7 @@ import { SELECT_TERMS, STORED_TERMS_ROW } from './key-terms.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
-import { boolean, id, nullable, timestamp } from './tables/column.ts'
+import { boolean, id, nullable, text, timestamp } from './tables/column.ts'
 import { KEY_TABLES } from './tables/keys.ts'
 
 /** The columns from which a record of the key store is made. */
@@ -20,6 +20,8 @@ const STORED_KEY_ROW = {
   isRevoked: boolean(),
   isFrozen: boolean(),
   expiresAt: nullable(timestamp()),
+  /** The budgets of its member and its workspace, as JSON. Null without one. */
+  budgets: nullable(text()),
 }
 export type StoredKey = RowOf<typeof STORED_KEY_ROW>
 
@@ -27,7 +29,12 @@ const STORED = sql`k.id, k.type, k.label, s.hash,
   case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
     else coalesce(w.seller_account, u.seller_account) end as account, u.wallet,
   k.revoked_at is not null as "isRevoked", k.frozen_at is not null as "isFrozen",
-  least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS}`
+  least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS},
+  case when k.workspace_id is not null then (
+    select json_agg(json_build_object('id', b.id, 'of', coalesce(b.workspace_id, b.user_id),
+      'limitMicro', b.limit_micro::text) order by b.id)::text
+    from budget b where k.type = 'buyer' and b.organization_id = w.organization_id
+      and (b.workspace_id = w.id or b.user_id = k.user_id)) end as budgets`
 
 /** The owner of a key. A key of a workspace uses the workspace's accounts. */
 const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`

@@ -255,11 +255,16 @@ const USE_TOTAL_ROW = {
 }
 export type UseTotal = RowOf<typeof USE_TOTAL_ROW>
 
+/** The use of a budget in the current UTC month, in micro-USD. */
+const BUDGET_USE_ROW = { id: text(), month: bigint() }
+export type BudgetUse = RowOf<typeof BUDGET_USE_ROW>
+
 /** The state from which a rebuilt gate starts, read in one database snapshot. */
 export type MoneySnapshot = {
   readonly balances: readonly Balance[]
   /** Keys with a cap. `account` is the key's buyer account. */
   readonly keyUses: readonly UseTotal[]
+  readonly budgetUses: readonly BudgetUse[]
   readonly day: string
   readonly month: string
   /**
@@ -270,7 +275,7 @@ export type MoneySnapshot = {
 }
 
 /**
- * Reads the balances of the first funded accounts and the use of every capped key, in one database snapshot. `now` is
+ * Reads the balances of the first funded accounts and the use of every capped key and budget, in one database snapshot. `now` is
  * the gate's clock in Unix milliseconds. A call counts on the day of its admission, which its id contains.
  */
 export async function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
@@ -282,6 +287,7 @@ export async function readMoneySnapshot(db: Database, now: number, accounts: num
   return readAtOnce(db, async (trx) => ({
     balances: await listFundedAccounts(trx, '', accounts),
     keyUses: await sumCappedKeys(trx, dayFloor, monthFloor, postedBefore),
+    budgetUses: await sumBudgets(trx, monthFloor, postedBefore),
     day,
     month,
     postedBefore,
@@ -320,6 +326,30 @@ export async function sumKeyUse(db: Database, key: string, period: UsePeriod): P
     from (${usesOf(sql`${key}`, monthFloor, period.postedBefore)}) uses`,
   )
   return { day: rows[0]?.day ?? 0n, month: rows[0]?.month ?? 0n }
+}
+
+/** Sums the use of one budget in a month, from calls posted before `postedBefore`. */
+export async function sumBudgetUse(db: Database, budget: string, period: UsePeriod): Promise<bigint> {
+  const monthFloor = ulidFloor(Date.parse(`${period.month}-01T00:00:00Z`))
+  const [use] = await sumBudgets(db, monthFloor, period.postedBefore, sql`where b.id = ${budget}`)
+  return use?.month ?? 0n
+}
+
+async function sumBudgets(
+  db: Database | Trx,
+  monthFloor: string,
+  postedBefore: number,
+  which: RawBuilder<unknown> = sql``,
+): Promise<BudgetUse[]> {
+  return readRows(
+    db,
+    BUDGET_USE_ROW,
+    sql`select b.id, coalesce(sum(uses.charge), 0)::bigint as month from budget b
+      left join workspace w on w.organization_id = b.organization_id
+      left join api_key k on k.workspace_id = w.id and k.type = 'buyer' and (b.workspace_id = w.id or b.user_id = k.user_id)
+      left join lateral (${usesOf(sql`k.id`, monthFloor, postedBefore)}) uses on true
+      ${which} group by b.id`,
+  )
 }
 
 /**

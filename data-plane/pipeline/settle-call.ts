@@ -198,6 +198,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     node: plane.site.nodeId,
     account: hold.account,
     keyId: hold.keyId,
+    ...(hold.budgets && { budgets: [...hold.budgets] }),
     rail: hold.rail,
     wire: call.route.wire.name,
     endpoint: call.target.endpoint,

@@ -33,8 +33,9 @@ export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyR
       const { keyId, wallet, caps } = payer
       const { rid, wantMicro, minMicro, ttlMs } = quote
       const account = accountOf(payer)
-      const { grantedMicro } = await funds.reserve({ rid, account, keyId, wantMicro, minMicro, ttlMs, caps })
-      return { rid, rail: CREDIT_RAIL, account, keyId, wallet, record: null, grantedMicro }
+      const { grantedMicro, budgets } = await funds.reserve({ rid, account, keyId, wantMicro, minMicro, ttlMs, caps })
+      const hold = { rid, rail: CREDIT_RAIL, account, keyId, wallet, record: null, grantedMicro }
+      return budgets === undefined ? hold : { ...hold, budgets }
     },
     settle: (hold, charge, event) => funds.capture(claimOf(hold), charge, event).then(settledAs),
     release: (hold, reason, event) => funds.release(claimOf(hold), reason, event),

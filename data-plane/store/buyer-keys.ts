@@ -157,7 +157,11 @@ function toPayer(record: KeyRecord, policy: AccountPolicy | undefined): AccountP
     providersBlocked: [...record.providersBlocked, ...(policy?.providersBlocked ?? [])],
     allowsUntrusted: record.allowsUntrusted ?? policy?.allowsUntrusted,
     modelsAllowed: record.modelsAllowed,
-    caps: { dailyMicro: record.capDailyMicro, monthlyMicro: record.capMonthlyMicro },
+    caps: {
+      dailyMicro: record.capDailyMicro,
+      monthlyMicro: record.capMonthlyMicro,
+      ...(record.budgets && { budgets: record.budgets }),
+    },
     ratePerMinute: record.ratePerMinute,
     ownProviders: policy?.ownProviders ?? [],
   }

@@ -1,7 +1,7 @@
 import type { JournalReplay } from '#data-plane/journal/journal.ts'
 import type { CreditHold, Funds, ReserveRequest } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
-import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
+import { nextUtcDay, nextUtcMonth, SECOND, utcDay, utcMonth } from '#shared/clock.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
 import type { LedgerRestore } from '#shared/contract/money-scripts.ts'
@@ -11,7 +11,7 @@ import { AppError, describeCause } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { formatMicroUsd } from '#shared/money.ts'
+import { formatDollars, formatMicroUsd } from '#shared/money.ts'
 import type { FullKeys } from './full-keys.ts'
 import { createFullKeys } from './full-keys.ts'
 import { advanceCursor, createHeir, signOff } from './funds-recovery.ts'
@@ -187,7 +187,7 @@ function refusing(connection: MoneyConnection, buckets: number, clock: Time) {
 
 async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<CreditHold> {
   const { rid, account, keyId, wantMicro, minMicro, ttlMs, caps } = request
-  const { dailyMicro: dailyCapMicro, monthlyMicro: monthlyCapMicro } = caps
+  const { dailyMicro: dailyCapMicro, monthlyMicro: monthlyCapMicro, budgets } = caps
   const operation = {
     rid,
     account,
@@ -198,6 +198,7 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Cr
     node: ports.node,
     dailyCapMicro,
     monthlyCapMicro,
+    ...(budgets && { budgets }),
   }
   let answer = await ports.reserves.push(operation)
   if (answer.kind === 'unseeded') {
@@ -206,7 +207,8 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Cr
   if (answer.kind === 'capped' && keyId !== null) ports.fullKeys.note({ keyId, account }, answer)
   if (answer.kind === 'insufficient') throw shortage(await ports.walletBounds(account), answer.availableMicro, request)
   if (answer.kind !== 'granted') throw refusalOf(answer, request)
-  const hold = { rid, account, keyId, grantedMicro: answer.amountMicro }
+  const granted = { rid, account, keyId, grantedMicro: answer.amountMicro }
+  const hold = budgets === undefined ? granted : { ...granted, budgets: budgets.map(({ id }) => id) }
   ports.openCalls.add(hold, ttlMs)
   return hold
 }
@@ -244,6 +246,8 @@ function refusalOf(
         },
       })
     }
+    case 'over_budget':
+      return budgetReached(answer, request)
     case 'duplicate':
       return new AppError('internal_error', { cause: new Error(`the request id has a hold that is ${answer.state}`) })
     case 'error':
@@ -252,6 +256,31 @@ function refusalOf(
     case 'stale':
       return gateClosed()
   }
+}
+
+function budgetReached(
+  { place, spentMicro, at }: Extract<ReserveAnswer, { kind: 'over_budget' }>,
+  { caps, minMicro }: ReserveRequest,
+): AppError {
+  const budget = caps.budgets?.[place]
+  if (budget === undefined) return gateClosed(new Error('the gate names an unknown budget'))
+  const { of, limitMicro } = budget
+  const resetsAt = nextUtcMonth(at)
+  const isWorkspace = of.startsWith('wsp_')
+  const whose = isWorkspace ? 'This workspace has a budget' : 'You have a budget in this organisation'
+  const most = `${formatDollars(limitMicro)} USD for ${utcMonth(at)}`
+  return new AppError('budget_reached', {
+    message: `${whose} of ${most}, and too little is left for this call. Ask an owner or admin to raise the budget, or wait until ${utcDay(resetsAt)}.`,
+    detail: {
+      limit_source: isWorkspace ? 'workspace_budget' : 'member_budget',
+      limit_scope: isWorkspace ? 'workspace' : 'member',
+      budget_of: of,
+      limit_usdc: formatMicroUsd(limitMicro),
+      spent_usdc: formatMicroUsd(spentMicro),
+      required_usdc: formatMicroUsd(minMicro),
+      resets_at: resetsAt / SECOND,
+    },
+  })
 }
 
 const LOOK_MS = 20

@@ -66,6 +66,7 @@ export function captureOf(event: string, node: string): CaptureOperation | undef
     usedMicro: isEnd ? ZERO : chargeMicro,
     event,
     capturedAt: endedAt,
+    ...(read.budgets && { budgets: read.budgets }),
   }
 }
 

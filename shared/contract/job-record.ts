@@ -27,6 +27,8 @@ export const JobRecordSchema = z.object({
   /** Null when a wallet without an account pays. */
   account: z.string().startsWith('acc_').nullable(),
   keyId: z.string().nullable(),
+  /** The budgets in which the gate counts its quote. Absent without one. */
+  budgets: z.array(z.string()).optional(),
   wallet: z.string().nullable().default(null),
   rail: RailNameSchema.default(CREDIT_RAIL),
   /** The facts that the rail needs to finish the payment. */

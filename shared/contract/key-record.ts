@@ -3,6 +3,16 @@ import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { MicroUsdText } from './micro-usd-text.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 
+/** Most budgets of one call: that of its member and that of its workspace. */
+const MAX_BUDGETS = 2
+/** A monthly budget that counts the calls of a key, with the workspace or member that it is of. */
+const KeyBudgetSchema = z.object({
+  id: z.string().startsWith('bdg_'),
+  of: z.string().regex(/^(wsp|usr)_/),
+  limitMicro: MicroUsdText,
+})
+export type KeyBudget = z.infer<typeof KeyBudgetSchema>
+
 /** A key for the data plane, in the Redis hash of keys under the HMAC of the key. */
 export const KeyRecordSchema = z.object({
   v: z.literal(1),
@@ -23,6 +33,8 @@ export const KeyRecordSchema = z.object({
   allowsUntrusted: z.boolean().nullable(),
   capDailyMicro: MicroUsdText.nullable(),
   capMonthlyMicro: MicroUsdText.nullable(),
+  /** Absent for a key without one. */
+  budgets: z.array(KeyBudgetSchema).max(MAX_BUDGETS).optional(),
   ratePerMinute: z.number().int().positive().nullable(),
   modelsAllowed: z.array(z.string()).nullable(),
 })

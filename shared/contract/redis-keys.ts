@@ -46,6 +46,11 @@ export const moneyKeys = {
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
   /** Held and used amounts of a key in the current UTC day and month. money-scripts/uses.ts has the fields. */
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
+  /**
+   * Held and used amounts of a budget in the current UTC month, in the fields of keyUse. The accounts of a member's
+   * workspaces may be in several buckets, so all budgets are in the first one.
+   */
+  budget: (budget: string) => `{m00}:b:${budget}`,
   /** Hash of `day` and `month` → the UTC period in which a cap of the key last refused a call. */
   keyFull: (bucket: string, keyId: string) => `{${bucket}}:f:${keyId}`,
   /** Open holds by deadline. */

@@ -122,6 +122,8 @@ export const UsageEventSchema = z.object({
   /** Null when a wallet without an account pays. */
   account: Word.startsWith('acc_').nullable(),
   keyId: Word.nullable(),
+  /** The budgets in which the gate counts the call. Absent without one. */
+  budgets: z.array(Word).max(2).optional(),
   /** The wallet that pays for the call, with or without an account. Absent when an account pays with its credit. */
   wallet: z.string().min(1).max(100).optional(),
   rail: RailNameSchema,

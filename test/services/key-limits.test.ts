@@ -278,7 +278,7 @@ describe('the limits of a buyer key', () => {
   it('need the gate for a new cap, and stay unchanged while the gate is away', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada)
-    const away = { ...market.plane.gate, markKeyUse: () => Promise.reject(new Error('away')) }
+    const away = { ...market.plane.gate, markUse: () => Promise.reject(new Error('away')) }
     const refused = invoke({ ...market.plane, gate: away }, ada.buyer, updateBuyerKey, { id, capDailyUsd: 1 })
     await expect(refused).rejects.toThrow()
     expect((await published(secret))?.capDailyMicro).toBeNull()

@@ -1,4 +1,4 @@
-import { id, integer, nullable, oneOf, text, timestamp } from './column.ts'
+import { bigint, id, integer, nullable, oneOf, text, timestamp } from './column.ts'
 
 /** The roles of a management key in its organisation, from the most rights to the fewest. */
 export const MANAGEMENT_ROLES = ['admin', 'developer', 'billing', 'viewer'] as const
@@ -7,7 +7,7 @@ export type ManagementRole = (typeof MANAGEMENT_ROLES)[number]
 export const ROLES = ['owner', ...MANAGEMENT_ROLES] as const
 export type Role = (typeof ROLES)[number]
 
-/** Tables of `0002_organizations.sql`, and of `0216_invite_links.sql`. */
+/** Tables of `0002_organizations.sql`, `0216_invite_links.sql` and `0242_budgets.sql`. */
 export const ORGANIZATION_TABLES = {
   organization: { id: id('org'), name: text(), created_at: timestamp() },
   organization_member: { organization_id: id('org'), user_id: id('usr'), role: oneOf(ROLES), created_at: timestamp() },
@@ -42,5 +42,13 @@ export const ORGANIZATION_TABLES = {
     seller_account: id('acc'),
     created_at: timestamp(),
     closed_at: nullable(timestamp()),
+  },
+  budget: {
+    id: id('bdg'),
+    organization_id: id('org'),
+    workspace_id: nullable(id('wsp')),
+    user_id: nullable(id('usr')),
+    limit_micro: bigint(),
+    created_at: timestamp(),
   },
 }

@@ -57,8 +57,9 @@ export type GateKeeper = {
   dismiss(nodes: readonly string[]): Promise<void>
   /** Loads reserve and announces that the gate is open, in one step. */
   open(epoch: number): Promise<void>
-  /** The Redis keys of the counters of a key and an offer. */
+  /** The Redis keys of the counters of a key, a budget and an offer. */
   keyCounter(keyId: string, account: string): string
+  budgetCounter(budget: string): string
   offerCounter(offer: string): string
   /** Waits at most `waitMs` for accounts that a node wants seeded. Returns at most `limit`. */
   takeSeedRequests(limit: number, waitMs: number): Promise<string[]>

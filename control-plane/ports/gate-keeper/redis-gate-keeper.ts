@@ -152,6 +152,7 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
         step.del(moneyKeys.ready(epoch - 1))
       }),
     keyCounter: (keyId, account) => moneyKeys.keyUse(moneyBucket(account, buckets), keyId),
+    budgetCounter: (budget) => moneyKeys.budget(budget),
     offerCounter: (offer) => moneyKeys.offerCap(offer),
     async takeSeedRequests(limit, waitMs) {
       const first = await blocking.blpop(moneyKeys.seedRequests, waitMs / 1000)

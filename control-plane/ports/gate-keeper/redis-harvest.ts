@@ -4,7 +4,7 @@ import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { jobOfEnd } from '#shared/contract/usage-event.ts'
+import { jobOfEnd, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -56,7 +56,9 @@ async function readCaptures({ redis, log }: Ports, bucket: string, entries: read
     }
     const { account, node, used: usedMicro, event } = hold
     const keyId = isId('key', hold.keyId) ? hold.keyId : null
-    operations.push({ kind: 'capture', rid, account, keyId, node, usedMicro, event, capturedAt })
+    const budgets = /"budgets":/.test(event) ? readUsageEvent(event)?.budgets : undefined
+    const capture = { kind: 'capture' as const, rid, account, keyId, node, usedMicro, event, capturedAt }
+    operations.push(budgets === undefined ? capture : { ...capture, budgets })
   }
   return operations
 }

@@ -15,6 +15,8 @@ export type PostedChange = {
   readonly postedAt?: number
   /** The key that made the call. The gate then knows which key's cap to settle. */
   readonly keyId?: string | null
+  /** The budgets that count the call. Absent without one. */
+  readonly budgets?: readonly string[]
 }
 
 /** The reason why a wallet can pay no more. */
@@ -25,6 +27,9 @@ export type PostedBefore = ReadonlySet<string>
 
 /** A key whose spending is counted, and the account that it spends from. */
 export type CountedKey = { readonly keyId: string; readonly account: AccountId }
+
+/** The subject of a counter: a key, or a budget by its id. */
+export type Counted = CountedKey | { readonly budgetId: string }
 
 /** An account in the gate. Spendable is posted − held − unposted. */
 export type GateBalance = {
@@ -64,10 +69,10 @@ export type Gate = {
   /** Gives back the money of at most `limit` expired holds. Returns their number. */
   expireHolds(limit: number): Promise<number>
   /**
-   * Announces that a key's counter will be seeded with everything posted before a future instant. Returns the instant
+   * Announces that a counter will be seeded with everything posted before a future instant. Returns the instant
    * that applies, which may be an earlier one. Undefined when the counter was already seeded in this epoch.
    */
-  markKeyUse(key: CountedKey, postedBefore: number): Promise<UseMark | undefined>
+  markUse(counted: Counted, postedBefore: number): Promise<UseMark | undefined>
   /** Adds the ledger's figures to a marked counter. A repeat changes nothing. */
-  seedKeyUse(key: CountedKey, use: Omit<UseSeed, 'counter'>): Promise<void>
+  seedUse(counted: Counted, use: Omit<UseSeed, 'counter'>): Promise<void>
 }

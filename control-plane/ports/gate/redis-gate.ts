@@ -15,7 +15,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
-import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
+import type { Counted, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
 import { gateClosed, runBatches, runEach } from './run-batches.ts'
 
 /** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading of the chain writes it again. */
@@ -109,19 +109,20 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehin
     unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),
     captured: (calls) => captured(redis, buckets, calls),
     expireHolds: (limit) => inFreshEpoch((epoch) => expireHolds(redis, buckets, epoch, limit)),
-    markKeyUse: (key, postedBefore) =>
+    markUse: (counted, postedBefore) =>
       inFreshEpoch(async ({ scripts }) =>
-        decodeMarkUse(await runUse(redis, scripts, encodeMarkUse(counterOf(key, buckets), postedBefore))),
+        decodeMarkUse(await runUse(redis, scripts, encodeMarkUse(counterOf(counted, buckets), postedBefore))),
       ),
-    seedKeyUse: (key, use) =>
+    seedUse: (counted, use) =>
       inFreshEpoch(async ({ scripts }) => {
-        await runUse(redis, scripts, encodeSeedUse({ ...use, counter: counterOf(key, buckets) }))
+        await runUse(redis, scripts, encodeSeedUse({ ...use, counter: counterOf(counted, buckets) }))
       }),
   }
 }
 
-function counterOf({ keyId, account }: CountedKey, buckets: number): string {
-  return moneyKeys.keyUse(moneyBucket(account, buckets), keyId)
+function counterOf(counted: Counted, buckets: number): string {
+  if ('budgetId' in counted) return moneyKeys.budget(counted.budgetId)
+  return moneyKeys.keyUse(moneyBucket(counted.account, buckets), counted.keyId)
 }
 
 function runUse(redis: Redis, { seedUse }: MoneyScripts, { keys, args }: ScriptBatch): Promise<unknown> {

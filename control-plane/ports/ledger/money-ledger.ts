@@ -22,6 +22,8 @@ export type MoneyReads = {
   findBalances(accounts: readonly string[]): Promise<Balance[]>
   /** The settlements of the given request ids that have one. */
   findSettled(rids: readonly string[]): Promise<Map<string, SettledRow>>
+  /** The budgets that count the calls of the given keys, by key. Keys without one are missing. */
+  findBudgets(keys: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** The transaction booked under a ledger key. */
   findLedgerKey(key: string): Promise<string | undefined>
   /** The entries of one transaction, by account id. */
@@ -106,7 +108,7 @@ export type MoneyLedger = MoneyReads & {
   /** The members that a rebuild waits for. */
   listMembers(): Promise<string[]>
   /**
-   * Balances of the first funded accounts and the use of capped keys, in one database snapshot; `now` is Unix
+   * Balances of the first funded accounts and the use of capped keys and budgets, in one database snapshot; `now` is Unix
    * milliseconds.
    */
   readSnapshot(now: number, accounts: number): Promise<MoneySnapshot>

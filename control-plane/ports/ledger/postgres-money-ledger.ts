@@ -6,6 +6,7 @@ import {
   listFundedAccounts,
   lockAccounts,
 } from '#control-plane/db/accounts.ts'
+import { findBudgetsOfKeys } from '#control-plane/db/budgets.ts'
 import { chainPaymentReads, chainPaymentRows } from '#control-plane/db/chain-payments.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
@@ -55,6 +56,7 @@ function moneyReads(db: Database | Trx): MoneyReads {
     findKinds: bind(db, findKinds),
     findBalances: bind(db, findBalances),
     findSettled: bind(db, findSettled),
+    findBudgets: bind(db, findBudgetsOfKeys),
     findLedgerKey: bind(db, findLedgerKey),
     findEntries: bind(db, findEntries),
     readStanding: bind(db, readStanding),

@@ -290,6 +290,8 @@ async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): P
   return balances
 }
 
+const NO_BUDGETS: ReadonlyMap<string, readonly string[]> = new Map()
+
 /**
  * Tells the gate of every request id that has a row now, written by any process, with a balance that includes its
  * charge.
@@ -307,14 +309,18 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     const others = [...new Set(unreadBalances.map(({ read }) => read.payer))]
     for (const row of await withRetries(ctx, () => ctx.ledger.findBalances(others))) newest.set(row.account, row)
   }
+  const counted = new Set(countedEvents.flatMap(({ read: { event } }) => (event.chargeMicro > 0n && event.keyId) || []))
+  // A call may have begun before its budget, so the ledger says which budgets count the call.
+  const budgetsOf = counted.size === 0 ? NO_BUDGETS : await withRetries(ctx, () => ctx.ledger.findBudgets([...counted]))
   const changes: PostedChange[] = []
   for (const { read, fate, postedAt } of countedEvents) {
     const balance = newest.get(read.payer)
-    const { rid } = read.event
+    const { rid, keyId } = read.event
+    const budgets = budgetsOf.get(keyId ?? '')
     if (balance === undefined) continue
     // For a contradicting event the gate keeps figures that differ from the booked ones, so it gets no posting time.
     const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
-    changes.push({ ...changeOf(balance), rid, keyId: read.event.keyId, ...posting })
+    changes.push({ ...changeOf(balance), rid, keyId, ...posting, ...(budgets && { budgets }) })
   }
   if (changes.length === 0) return
   crashPoint('before_ack')

@@ -92,21 +92,21 @@ export function nodesHere(view: GateView): string[] {
 }
 
 async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySnapshot): Promise<void> {
-  const { day, month, keyUses, postedBefore } = snapshot
-  const toSeed = (use: UseTotal, counter: string): UseSeed => ({
+  const { day, month, keyUses, budgetUses, postedBefore } = snapshot
+  const toSeed = (use: Pick<UseTotal, 'month'> & Partial<UseTotal>, counter: string): UseSeed => ({
     counter,
     postedBefore,
     day,
-    dayMicro: microUsd(use.day),
+    dayMicro: microUsd(use.day ?? 0n),
     month,
     monthMicro: microUsd(use.month),
   })
   await keeper.seed(epoch, snapshot.balances.map(toChange))
   crashPoint('seed_mid')
-  await keeper.seedUses(
-    epoch,
-    keyUses.map((use) => toSeed(use, keeper.keyCounter(use.id, use.account))),
-  )
+  await keeper.seedUses(epoch, [
+    ...keyUses.map((use) => toSeed(use, keeper.keyCounter(use.id, use.account))),
+    ...budgetUses.map((use) => toSeed(use, keeper.budgetCounter(use.id))),
+  ])
 }
 
 /**

@@ -110,6 +110,7 @@ function toPublished(key: StoredKey): PublishedKey {
     capMonthlyMicro: key.capMonthlyMicro?.toString() ?? null,
     ratePerMinute: key.ratePerMinute,
     modelsAllowed: key.modelsAllowed,
+    ...(key.budgets !== null && { budgets: JSON.parse(key.budgets) }),
   }
   return { hash: key.hash, record: JSON.stringify(record) }
 }

@@ -1,7 +1,8 @@
 import type { Database } from '#control-plane/db/database.ts'
-import { readPostedHorizon, sumKeyUse } from '#control-plane/db/money-epoch.ts'
+import type { UsePeriod } from '#control-plane/db/money-epoch.ts'
+import { readPostedHorizon, sumBudgetUse, sumKeyUse } from '#control-plane/db/money-epoch.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { CountedKey } from '#control-plane/ports/gate/gate.ts'
+import type { Counted, CountedKey } from '#control-plane/ports/gate/gate.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'
 
@@ -21,14 +22,28 @@ const MAX_LOOKS = 1_000
  * key gets its first cap. A repeat changes nothing. A rebuild of the gate seeds every key with a cap. Calls continue
  * meanwhile. Throws AppError `service_unavailable` while the gate is away.
  */
-export async function seedKeyUse({ db, gate, clock }: KeyUseCtx, key: CountedKey): Promise<void> {
-  const mark = await gate.markKeyUse(key, (await readPostedHorizon(db)) + AHEAD_MS)
+export async function seedKeyUse(ctx: KeyUseCtx, key: CountedKey): Promise<void> {
+  await seedCounter(ctx, key, (period) => sumKeyUse(ctx.db, key.keyId, period))
+}
+
+/** Seeds the counter of a new budget, as {@link seedKeyUse} does. The budget is stored already. */
+export async function seedBudgetUse(ctx: KeyUseCtx, budgetId: string): Promise<void> {
+  await seedCounter(ctx, { budgetId }, async (period) => ({
+    day: 0n,
+    month: await sumBudgetUse(ctx.db, budgetId, period),
+  }))
+}
+
+type Sum = (period: UsePeriod) => Promise<{ readonly day: bigint; readonly month: bigint }>
+
+async function seedCounter({ db, gate, clock }: KeyUseCtx, counted: Counted, sum: Sum): Promise<void> {
+  const mark = await gate.markUse(counted, (await readPostedHorizon(db)) + AHEAD_MS)
   if (mark === undefined) return
   const { postedBefore, now } = mark
   for (let looks = 0; (await readPostedHorizon(db)) < postedBefore && looks < MAX_LOOKS; looks++) {
     await clock.sleep(LOOK_MS)
   }
   const period = { day: utcDay(now), month: utcMonth(now), postedBefore }
-  const { day, month } = await sumKeyUse(db, key.keyId, period)
-  await gate.seedKeyUse(key, { ...period, dayMicro: microUsd(day), monthMicro: microUsd(month) })
+  const { day, month } = await sum(period)
+  await gate.seedUse(counted, { ...period, dayMicro: microUsd(day), monthMicro: microUsd(month) })
 }

@@ -37,6 +37,7 @@ export function submitEvent(job: JobRecordText, node: string, now: number): Usag
     node,
     account: job.account,
     keyId: job.keyId,
+    ...(job.budgets && { budgets: job.budgets }),
     rail: job.rail ?? CREDIT_RAIL,
     wire: job.wire,
     endpoint: job.endpoint,

@@ -231,6 +231,7 @@ async function book(
     rid: hold.rid,
     account: hold.account,
     keyId: hold.keyId,
+    ...(hold.budgets && { budgets: [...hold.budgets] }),
     wallet: hold.wallet,
     rail: hold.rail,
     payment: hold.record,

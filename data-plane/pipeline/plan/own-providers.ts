@@ -64,6 +64,7 @@ const FALLBACK_AFTER: ReadonlySet<ErrorCode> = new Set([
   'insufficient_balance',
   'insufficient_allowance',
   'key_cap_reached',
+  'budget_reached',
   'cost_ceiling_reached',
   'service_unavailable',
 ])

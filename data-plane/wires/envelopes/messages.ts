@@ -70,6 +70,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   insufficient_allowance: INVALID,
   insufficient_credit: INVALID,
   key_cap_reached: INVALID,
+  budget_reached: INVALID,
   cost_ceiling_reached: INVALID,
   not_found: MISSING,
   method_not_allowed: [405, 'invalid_request_error'],

@@ -20,6 +20,11 @@ export function placeOf(account: string, buckets: number, epoch: number): BatchP
 /** The owner of the records that an operation touches. */
 export type OperationSubject = { readonly rid: string; readonly account: string; readonly keyId: string | null }
 
+/** The counters of budgets as a script reads them. */
+export function budgetKeys(budgets: readonly string[] | undefined): string {
+  return budgets === undefined ? '' : budgets.map(moneyKeys.budget).join(' ')
+}
+
 /**
  * Keys of a batch in the order of the scripts: the two sets of the bucket, then account, hold and counter of each
  * operation. A reserve has the bucket's note of its epoch in the second place. An operation without an API key has the

@@ -135,13 +135,17 @@ local function readUseOf(key,at)
 end
 local function countDay(C,amount) C.du=C.du+amount C.dayAdds=C.dayAdds+amount end
 local function countMonth(C,amount) C.mu=C.mu+amount C.monthAdds=C.monthAdds+amount end
-local function addUse(key,use,amount)
+local function addMonth(key,month,amount)
   local C=counterOf(key)
   if C.ep~=E then C.ep=E C.isNew=true C.d=nil C.m=nil end
+  if not C.m or C.m<month then C.m=month C.mu=0 C.monthAdds=0 C.turnsMonth=true end
+  if C.m==month then countMonth(C,amount) end
+  return C
+end
+local function addUse(key,use,amount)
+  local C=addMonth(key,use.month,amount)
   if not C.d or C.d<use.day then C.d=use.day C.du=0 C.dayAdds=0 C.turnsDay=true end
-  if not C.m or C.m<use.month then C.m=use.month C.mu=0 C.monthAdds=0 C.turnsMonth=true end
   if C.d==use.day then countDay(C,amount) end
-  if C.m==use.month then countMonth(C,amount) end
 end
 local function correctUse(key,day,month,amount)
   if amount==0 or not day then return end
@@ -160,6 +164,31 @@ local function writeCounters()
     elseif C.dayAdds~=0 then redis.call('HINCRBY',key,'du',digits(C.dayAdds)) end
     if C.turnsMonth then redis.call('HSET',key,'m',C.m,'mu',digits(C.monthAdds))
     elseif C.monthAdds~=0 then redis.call('HINCRBY',key,'mu',digits(C.monthAdds)) end
+  end
+end
+`
+
+/**
+ * The counters of the budgets of a call, which use the month of a counter alone. `bg` of a hold has the key of each
+ * counter that counts the hold, with the month in which it is counted. A script enters these functions only for a call
+ * with a budget.
+ */
+export const BUDGETS = `local function budgetsAt(keys,at)
+  local counted={}
+  for key in string.gmatch(keys,'%S+') do
+    local use=readUseOf(key,at)
+    if not use then return nil end
+    counted[#counted+1]=key..' '..use.month
+  end
+  return table.concat(counted,' ')
+end
+local function countBudgets(counted,amount)
+  for key,month in string.gmatch(counted,'(%S+) (%S+)') do addMonth(key,month,amount) end
+end
+local function correctBudgets(counted,amount)
+  for key,month in string.gmatch(counted,'(%S+) (%S+)') do
+    local C=counterOf(key)
+    if C.ep==E and C.m==month then countMonth(C,amount) end
   end
 end
 `

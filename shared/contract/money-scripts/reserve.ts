@@ -6,7 +6,16 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd } from '#shared/money.ts'
 import type { BatchPlace, ScriptBatch } from './batch.ts'
 import { answersOf, placeKeys } from './batch.ts'
-import { CALENDAR, eachGathering, GATHERED, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
+import {
+  BUDGETS,
+  CALENDAR,
+  eachGathering,
+  GATHERED,
+  prologue,
+  readFields,
+  USE_COUNTER,
+  writeFields,
+} from './prologue.ts'
 
 /** Sets money aside for one call, or for a debit under its ledger key. Caps that are null do not bind. */
 export type ReserveOperation = {
@@ -19,7 +28,12 @@ export type ReserveOperation = {
   readonly node: string
   readonly dailyCapMicro: MicroUsd | null
   readonly monthlyCapMicro: MicroUsd | null
+  /** The budgets that the call counts for. Absent without one. */
+  readonly budgets?: readonly BudgetLimit[]
 }
+
+/** A budget by its id, and its limit in a UTC month. */
+export type BudgetLimit = { readonly id: string; readonly limitMicro: MicroUsd }
 
 /** The gate's answers to one reserve. Only `granted` has changed anything. */
 export type ReserveAnswer =
@@ -35,13 +49,15 @@ export type ReserveAnswer =
       readonly spentMicro: MicroUsd
       readonly at: number
     }
+  /** `place` is that of the budget in the operation. `at` is the server's clock. */
+  | { readonly kind: 'over_budget'; readonly place: number; readonly spentMicro: MicroUsd; readonly at: number }
   /** The request id already has a hold. */
   | { readonly kind: 'duplicate'; readonly state: HoldState; readonly amountMicro: MicroUsd }
   /** The server was emptied, or the account belongs to a newer epoch. */
   | { readonly kind: 'stale' }
   | { readonly kind: 'error'; readonly message: string }
 
-const FIELDS = 9
+const FIELDS = 10
 
 /**
  * The writes of a reserve go to replicas and not to the log on disk (redis.set_repl, since Redis 5): a server that
@@ -52,7 +68,7 @@ const FIELDS = 9
  * An emptied server still knows the script: the bucket's own note of its epoch closes the gate at once.
  */
 export function reserveScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${readFields(FIELDS)}pcall(redis.set_repl,redis.REPL_REPLICA)
+  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${BUDGETS}${readFields(FIELDS)}pcall(redis.set_repl,redis.REPL_REPLICA)
 local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
 local accounts={}
 local function accountOf(key)
@@ -70,7 +86,7 @@ local function operation(i)
   if not isFilled then return 'S' end
   local k=2+i*3
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
-  local rid,id,want,least,ttl,key,node,daily,monthly=string.match(ARGV[i+1],FIELDS)
+  local rid,id,want,least,ttl,key,node,daily,monthly,budgets=string.match(ARGV[i+1],FIELDS)
   local A=accountOf(account)
   if A.refusal then return A.refusal end
   local H=redis.call('HMGET',hold,'st','amt')
@@ -96,6 +112,19 @@ local function operation(i)
       if grant>left then grant=left end
     end
   end
+  local counted
+  if budgets~='' then
+    local months={}
+    for name,limit in string.gmatch(budgets,'(%S+) (%d+)') do
+      local spent=readUse(name)
+      if not spent then return 'S' end
+      local left=tonumber(limit)-spent.mu
+      if left<low or (left<=0 and grant>0) then return 'B:'..#months..':'..digits(spent.mu)..':'..digits(now) end
+      if grant>left then grant=left end
+      months[#months+1]=name..' '..spent.month
+    end
+    counted=table.concat(months,' ')
+  end
   local amount=digits(grant)
   local deadline=digits(now+tonumber(ttl))
   if use then
@@ -103,6 +132,10 @@ local function operation(i)
     addUse(counter,use,grant)
   else
     redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key','','node',node,'t0',digits(now),'exp',deadline)
+  end
+  if counted then
+    redis.call('HSET',hold,'bg',counted)
+    countBudgets(counted,grant)
   end
   A.free=free-grant
   add(account,'h',grant)
@@ -129,6 +162,7 @@ export function encodeReserve(place: BatchPlace, operations: readonly ReserveOpe
         operation.node,
         operation.dailyCapMicro?.toString() ?? '',
         operation.monthlyCapMicro?.toString() ?? '',
+        operation.budgets?.map(({ id, limitMicro }) => `${moneyKeys.budget(id)} ${limitMicro}`).join(' ') ?? '',
       ]),
     )
   }
@@ -157,6 +191,9 @@ function readAnswer(text: string): ReserveAnswer {
       spentMicro: parseMicroUsd(third),
       at: Number(fourth),
     }
+  }
+  if (code === 'B') {
+    return { kind: 'over_budget', place: Number(first), spentMicro: parseMicroUsd(second), at: Number(third) }
   }
   const state = HOLD_STATES.find((name) => name === first)
   if (code === 'D' && state !== undefined) return { kind: 'duplicate', state, amountMicro: parseMicroUsd(second) }

@@ -1,7 +1,8 @@
 import type { MicroUsd } from '#shared/money.ts'
 import type { BatchPlace, OperationSubject, ScriptBatch } from './batch.ts'
-import { placeKeys } from './batch.ts'
+import { budgetKeys, placeKeys } from './batch.ts'
 import {
+  BUDGETS,
   CALENDAR,
   eachGathering,
   GATHERED,
@@ -22,6 +23,8 @@ type Capture = {
   readonly event: string
   /** Unix milliseconds from which it waits for posting. Null means now. */
   readonly capturedAt: number | null
+  /** The budgets that count the call, for a capture whose hold the gate may lack. Absent without one. */
+  readonly budgets?: readonly string[]
 }
 export type CaptureOperation = OperationSubject & { readonly node: string } & Capture
 
@@ -37,7 +40,7 @@ export type SettleOperation = OperationSubject & { readonly node: string } & (
     | { readonly kind: 'expire' }
   )
 
-/** The number of fields of an operation, without the event. */
+/** The number of fields of an operation, without the event. A release has its reason where a capture has budgets. */
 const FIELDS = 8
 const ARGUMENTS = 2
 
@@ -49,7 +52,7 @@ const ARGUMENTS = 2
  * Each end writes the whole record, including unchanged fields: the log on disk has nothing of a hold before it. The
  * day of a capped hold is left out, because it ends with the epoch.
  */
-const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,at)
+const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,budgets,event,at)
   local st=H.st
   if st=='captured' or st=='posted' then
     if H.used~=used then return 'X:'..H.used end
@@ -63,6 +66,14 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
     use=readUseOf(counter,st=='open' and tonumber(H.t0) or admittedAt(rid))
     if not use then return 'S' end
   end
+  local counted
+  if st=='open' then
+    if H.bg then correctBudgets(H.bg,tonumber(used)-tonumber(H.amt)) end
+  elseif H.bg and st then counted=H.bg
+  elseif budgets~='' then
+    counted=budgetsAt(budgets,admittedAt(rid))
+    if not counted then return 'S' end
+  end
   leave(KEYS[1],rid)
   if at=='' then at=digits(now) end
   if st=='open' then
@@ -75,6 +86,10 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
     redis.call('DEL',hold)
     redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event,'late',digits(now))
     if use then redis.call('HSET',hold,'kd',use.day,'km',use.month) end
+    if counted then
+      redis.call('HSET',hold,'bg',counted)
+      countBudgets(counted,tonumber(used))
+    end
   end
   if use then addUse(counter,use,tonumber(used)) end
   add(account,'u',tonumber(used))
@@ -95,6 +110,7 @@ const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,
   if not H.isOld then
     add(account,'h',-tonumber(H.amt))
     correctUse(counter,H.kd,H.km,-tonumber(H.amt))
+    if H.bg then correctBudgets(H.bg,-tonumber(H.amt)) end
   end
   return 'K'
 end
@@ -102,18 +118,18 @@ end
 
 /** The first write is a removal, because a full server still accepts one. So money can always be released. */
 export function settleScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
+  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${BUDGETS}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local kind,rid,id,key,node,used,reason,at=string.match(ARGV[a+1],FIELDS)
   local event=ARGV[a+2]
-  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp','late','pa','acct','key','node')
+  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp','late','pa','acct','key','node','bg')
   local ep=tonumber(F[1] or nil)
   if ep and ep>E then return 'S' end
-  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],late=F[9],pa=F[10],acct=F[11],key=F[12],node=F[13],isOld=ep~=nil and ep<E}
+  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],late=F[9],pa=F[10],acct=F[11],key=F[12],node=F[13],bg=F[14],isOld=ep~=nil and ep<E}
   if ep==E then H.st=F[2] else H.oldSt=F[2] end
   if kind=='capture' then
-    return capture(hold,H,rid,id,key,node,counter,account,used,event,at)
+    return capture(hold,H,rid,id,key,node,counter,account,used,reason,event,at)
   end
   local state=kind=='expire' and 'expired' or 'released'
   return release(hold,H,rid,counter,account,state,reason,event)
@@ -129,8 +145,9 @@ export function encodeSettle(place: BatchPlace, operations: readonly SettleOpera
     const { kind, rid, account, node } = operation
     const keyId = operation.keyId ?? ''
     if (kind === 'capture') {
-      const { usedMicro, event, capturedAt } = operation
-      args.push(writeFields([kind, rid, account, keyId, node, usedMicro.toString(), '', capturedAt?.toString() ?? '']))
+      const { usedMicro, event, capturedAt, budgets } = operation
+      const at = capturedAt?.toString() ?? ''
+      args.push(writeFields([kind, rid, account, keyId, node, usedMicro.toString(), budgetKeys(budgets), at]))
       args.push(event)
     } else {
       const reason = kind === 'release' ? operation.reason : 'deadline'

@@ -49,6 +49,8 @@ export type LedgerTables = {
   /** The accounts of keys with a cap and of offers with a cap. */
   readonly cappedKeys: Map<string, string>
   readonly cappedOffers: Map<string, string>
+  /** The keys whose calls count for each budget. */
+  readonly budgets: Map<string, readonly string[]>
   /** Users by wallet. */
   readonly users: Map<string, WalletUser>
   /** Payments by wallet, by request id. */
@@ -88,6 +90,7 @@ export function createTables(): LedgerTables {
     identity: { here: 1, known: 1 },
     cappedKeys: new Map(),
     cappedOffers: new Map(),
+    budgets: new Map(),
     users: new Map(),
     payments: new Map(),
     sought: new Set(),
@@ -115,6 +118,7 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     identity: tables.identity,
     cappedKeys: tables.cappedKeys,
     cappedOffers: tables.cappedOffers,
+    budgets: tables.budgets,
     users: new Map(tables.users),
     payments: new Map(tables.payments),
     sought: new Set(tables.sought),

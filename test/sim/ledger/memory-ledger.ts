@@ -126,6 +126,11 @@ function reads(ask: Statement): MoneyReads {
             }),
           ),
       ),
+    findBudgets: (keys) =>
+      ask(
+        ({ budgets }) =>
+          new Map(keys.map((key) => [key, [...budgets].flatMap(([id, of]) => (of.includes(key) ? id : []))])),
+      ),
     findLedgerKey: (key) => ask(({ ledgerKeys }) => ledgerKeys.get(key)),
     findEntries: (tx) => ask(({ entries }) => entries.filter((entry) => entry.tx === tx)),
     readStanding: (beat) => ask((tables) => footingOf(tables, beat).standing),
@@ -159,14 +164,16 @@ function snapshot(tables: LedgerTables, { now, accounts, postedBefore }: Moment)
     month: ulidFloor(Date.parse(`${month}-01T00:00:00Z`)),
   }
   const isBefore = (at: Date | null) => at !== null && at.getTime() < postedBefore
-  const sum = (id: string, floor: string) =>
-    chargesOf(tables, floor, ({ keyId, postedAt }) => keyId === id && isBefore(postedAt)) +
-    quotesOf(tables, floor, (job) => job.keyId === id && isBefore(job.postedAt) && !isBefore(job.endedAt))
+  const sumOf = (ids: readonly string[], floor: string) =>
+    chargesOf(tables, floor, ({ keyId, postedAt }) => ids.includes(keyId ?? '') && isBefore(postedAt)) +
+    quotesOf(tables, floor, (job) => ids.includes(job.keyId ?? '') && isBefore(job.postedAt) && !isBefore(job.endedAt))
+  const sum = (id: string, floor: string) => sumOf([id], floor)
   return {
     balances: funded(tables, '', accounts),
     keyUses: [...tables.cappedKeys].map(([id, account]) => {
       return { id, account, day: sum(id, floors.day), month: sum(id, floors.month) }
     }),
+    budgetUses: [...tables.budgets].map(([id, keys]) => ({ id, month: sumOf(keys, floors.month) })),
     day,
     month,
     // No transaction is under way during a snapshot. Every posting in it was made before this moment.

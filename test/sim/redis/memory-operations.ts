@@ -32,9 +32,10 @@ function fieldsOf(
 }
 
 export function reserveOf(run: Batch, index: number) {
-  const fields = fieldsOf(run, index, { operations: countOf(run), each: 9 })
+  const fields = fieldsOf(run, index, { operations: countOf(run), each: 10 })
   const [rid = '', id = '', want = '', least = '', ttl = '', keyId = '', node = '', daily = '', monthly = ''] = fields
-  return { ...keysOf(run, index), rid, id, want, least, ttl: Number(ttl), keyId, node, daily, monthly }
+  const [budgets = ''] = fields.slice(9)
+  return { ...keysOf(run, index), rid, id, want, least, ttl: Number(ttl), keyId, node, daily, monthly, budgets }
 }
 
 export function settleOf(run: Run, index: number) {
@@ -47,16 +48,16 @@ export function settleOf(run: Run, index: number) {
 export type Settle = ReturnType<typeof settleOf>
 
 export function registerOf(run: Run, index: number) {
-  const fields = fieldsOf(run, index, { operations: countOf(run), each: 6 })
-  const [rid = '', id = '', keyId = '', node = '', amount = '', ttl = ''] = fields
-  return { ...keysOf(run, index), rid, id, keyId, node, amount, ttl: Number(ttl) }
+  const fields = fieldsOf(run, index, { operations: countOf(run), each: 7 })
+  const [rid = '', id = '', keyId = '', node = '', amount = '', ttl = '', budgets = ''] = fields
+  return { ...keysOf(run, index), rid, id, keyId, node, amount, ttl: Number(ttl), budgets }
 }
 
 export function ackOf(run: Run, index: number) {
-  const fields = fieldsOf(run, index, { operations: (run.keys.length - 2) / 3, each: 5 })
-  const [rid = '', balance = '', version = '', postedAt = '', ttl = ''] = fields
+  const fields = fieldsOf(run, index, { operations: (run.keys.length - 2) / 3, each: 6 })
+  const [rid = '', balance = '', version = '', postedAt = '', ttl = '', budgets = ''] = fields
   const account = run.keys[2 + index * 3] ?? ''
   const hold = run.keys[3 + index * 3] ?? ''
   const counter = run.keys[4 + index * 3] ?? ''
-  return { account, hold, counter, rid, balance, version, postedAt, ttl: Number(ttl) }
+  return { account, hold, counter, rid, balance, version, postedAt, ttl: Number(ttl), budgets }
 }

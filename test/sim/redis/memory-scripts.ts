@@ -9,13 +9,18 @@ import type { Run } from './memory-run.ts'
 import type { Use } from './memory-uses.ts'
 import {
   addUse,
+  budgetsAt,
   capCount,
   capSettle,
   capTake,
+  correctBudgets,
   correctUse,
+  countBudgets,
+  grantOf,
   readUse,
   readUseOf,
   seedUse,
+  settleBudgets,
   settleUse,
 } from './memory-uses.ts'
 
@@ -98,7 +103,10 @@ function admittedAt({ now }: Run, rid: string): number {
 
 function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const { account, hold, counter, rid, id, want, least, ttl, keyId, node, daily, monthly } = reserveOf(run, index)
+  const { account, hold, counter, rid, id, want, least, ttl, keyId, node, daily, monthly, budgets } = reserveOf(
+    run,
+    index,
+  )
   if (isNewer(run, account)) return 'S'
   const fields = data.fields(account)
   if (epochOf(run, account) !== epoch || fields.get('seeded') !== '1') return 'U'
@@ -126,6 +134,13 @@ function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): strin
       if (grant > left) grant = left
     }
   }
+  let counted: string | undefined
+  if (budgets !== '') {
+    const granted = grantOf(run, { budgets, grant, low })
+    if ('refusal' in granted) return granted.refusal
+    grant = granted.grant
+    counted = granted.counted
+  }
   const deadline = now + ttl
   data.addToField(account, 'h', grant)
   write(run, hold, {
@@ -140,6 +155,10 @@ function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): strin
     ...(use === undefined ? {} : { kd: use.day, km: use.month }),
   })
   if (use !== undefined) addUse(run, counter, use, grant)
+  if (counted !== undefined) {
+    write(run, hold, { bg: counted })
+    countBudgets(run, counted, grant)
+  }
   data.setScore(key(run, 0), rid, deadline)
   return `G:${grant}`
 }
@@ -171,7 +190,7 @@ function settle(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string
 
 function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const { account, hold, counter, rid, id, keyId, node, used, event } = operation
+  const { account, hold, counter, rid, id, keyId, node, used, event, reason: budgets } = operation
   const since = operation.since === '' ? now.toString() : operation.since
   const amount = fields.get('amt')
   if (state === 'captured' || state === 'posted') {
@@ -188,6 +207,15 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
   if (keyId !== '' && !(isOpen && day !== undefined)) {
     use = readUseOf(run, counter, isOpen ? Number(fields.get('t0')) : admittedAt(run, rid))
     if (use === undefined) return 'S'
+  }
+  const held = fields.get('bg')
+  let counted: string | undefined
+  if (isOpen) {
+    if (held !== undefined) correctBudgets(run, held, Number(used) - Number(amount))
+  } else if (held !== undefined && state !== undefined) counted = held
+  else if (budgets !== '') {
+    counted = budgetsAt(run, budgets, admittedAt(run, rid))
+    if (counted === undefined) return 'S'
   }
   data.dropScore(key(run, 0), rid)
   if (isOpen) {
@@ -213,7 +241,9 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
       ev: event,
       late: now.toString(),
       ...(use === undefined ? {} : { kd: use.day, km: use.month }),
+      ...(counted === undefined ? {} : { bg: counted }),
     })
+    if (counted !== undefined) countBudgets(run, counted, Number(used))
   }
   if (use !== undefined) addUse(run, counter, use, Number(used))
   data.addToField(account, 'u', Number(used))
@@ -236,6 +266,7 @@ function release(run: Run, operation: Settle, held: Held, flaws: ReadonlySet<Scr
     const amount = Number(fields.get('amt'))
     data.addToField(account, 'h', -amount)
     correctUse(run, counter, { day: fields.get('kd'), month: fields.get('km'), amount: -amount })
+    correctBudgets(run, fields.get('bg') ?? '', -amount)
   }
   write(run, hold, {
     ep: epoch.toString(),
@@ -249,7 +280,7 @@ function release(run: Run, operation: Settle, held: Held, flaws: ReadonlySet<Scr
 
 function register(run: Run, index: number): string {
   const { data, epoch, now } = run
-  const { account, hold, counter, rid, id, keyId, node, amount, ttl } = registerOf(run, index)
+  const { account, hold, counter, rid, id, keyId, node, amount, ttl, budgets } = registerOf(run, index)
   if (isNewer(run, hold)) return 'S'
   if (epochOf(run, hold) === epoch) return 'K'
   if (!isAmount(amount)) return 'E:amount'
@@ -257,6 +288,11 @@ function register(run: Run, index: number): string {
   if (keyId !== '') {
     use = readUseOf(run, counter, admittedAt(run, rid))
     if (use === undefined) return 'S'
+  }
+  let counted: string | undefined
+  if (budgets !== '') {
+    counted = budgetsAt(run, budgets, admittedAt(run, rid))
+    if (counted === undefined) return 'S'
   }
   data.dropScore(key(run, 0), rid)
   if (!openAccount(run, account)) return 'S'
@@ -275,13 +311,17 @@ function register(run: Run, index: number): string {
   })
   data.addToField(account, 'h', Number(amount))
   if (use !== undefined) addUse(run, counter, use, Number(amount))
+  if (counted !== undefined) {
+    write(run, hold, { bg: counted })
+    countBudgets(run, counted, Number(amount))
+  }
   data.setScore(key(run, 0), rid, deadline)
   return 'K'
 }
 
 function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const { account, hold, counter, rid, balance, version, postedAt, ttl } = ackOf(run, index)
+  const { account, hold, counter, rid, balance, version, postedAt, ttl, budgets } = ackOf(run, index)
   if (!isAmount(balance) || !/^\d+$/.test(version)) return 'E:amount'
   if (isNewer(run, account)) return 'S'
   const isPresent = epochOf(run, account) === epoch
@@ -295,6 +335,9 @@ function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
     write(run, hold, { st: 'posted', ...(postedAt === '' ? {} : { pa: postedAt }) })
     data.expire(hold, now + ttl)
     if (counter !== hold && postedAt !== '') settleUse(run, counter, data.fields(hold), Number(postedAt))
+    if (budgets !== '' && postedAt !== '') {
+      settleBudgets(run, budgets, data.fields(hold), { at: Number(postedAt), admitted: admittedAt(run, rid) })
+    }
   }
   const isUnguarded = flaws.has(rid === '' ? 'seed_without_version' : 'ack_without_version')
   if (isUnguarded || stored === undefined || Number(version) > Number(stored)) {

@@ -53,6 +53,82 @@ export function addUse({ data, epoch }: Run, counter: string, use: Use, amount: 
   }
 }
 
+/** The text of a hold that names the counters of its budgets and its month in each. Undefined as in {@link readUse}. */
+export function budgetsAt(run: Run, keys: string, at: number): string | undefined {
+  const counted: string[] = []
+  for (const key of keys.split(' ')) {
+    const use = readUseOf(run, key, at)
+    if (use === undefined) return undefined
+    counted.push(`${key} ${use.month}`)
+  }
+  return counted.join(' ')
+}
+
+function pairsOf(text: string): (readonly [key: string, second: string])[] {
+  const words = text === '' ? [] : text.split(' ')
+  return Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at] ?? '', words[2 * at + 1] ?? ''])
+}
+
+/** Grants at most the remainder of each budget. A number is the place of the budget that refuses. */
+export function grantOf(
+  run: Run,
+  { budgets, grant, low }: { readonly budgets: string; readonly grant: number; readonly low: number },
+): { readonly grant: number; readonly counted: string } | { readonly refusal: string } {
+  const counted: string[] = []
+  let granted = grant
+  for (const [key, limit] of pairsOf(budgets)) {
+    const use = readUse(run, key)
+    if (use === undefined) return { refusal: 'S' }
+    const left = Number(limit) - use.monthUsed
+    if (left < low || (left <= 0 && granted > 0)) return { refusal: `B:${counted.length}:${use.monthUsed}:${run.now}` }
+    granted = Math.min(granted, left)
+    counted.push(`${key} ${use.month}`)
+  }
+  return { grant: granted, counted: counted.join(' ') }
+}
+
+export function countBudgets({ data, epoch }: Run, counted: string, amount: number): void {
+  for (const [key, month] of pairsOf(counted)) {
+    if (Number(data.field(key, 'ep')) !== epoch) {
+      data.remove(key)
+      data.setField(key, 'ep', epoch.toString())
+    }
+    const stored = data.field(key, 'm')
+    if (stored === undefined || stored < month) {
+      data.setField(key, 'm', month)
+      data.setField(key, 'mu', amount.toString())
+    } else if (stored === month) data.addToField(key, 'mu', amount)
+  }
+}
+
+export function correctBudgets({ data, epoch }: Run, counted: string, amount: number): void {
+  for (const [key, month] of pairsOf(counted)) {
+    if (Number(data.field(key, 'ep')) === epoch && data.field(key, 'm') === month) data.addToField(key, 'mu', amount)
+  }
+}
+
+/** Corrects the counters of budgets when a call is posted at `at`, which was admitted at `admitted`. */
+export function settleBudgets(
+  run: Run,
+  keys: string,
+  hold: ReadonlyMap<string, string>,
+  { at, admitted }: { readonly at: number; readonly admitted: number },
+): void {
+  const used = hold.get('used') ?? '0'
+  if (used === '0') return
+  const months = new Map(pairsOf(hold.get('bg') ?? ''))
+  for (const key of keys.split(' ')) {
+    const fields = run.data.fields(key)
+    if (Number(fields.get('ep')) !== run.epoch) continue
+    const [mark, month] = [fields.get('sd'), months.get(key)]
+    const isInSeed = mark !== undefined && at < Number(mark)
+    if (month === undefined) {
+      if (mark !== undefined && !isInSeed) countBudgets(run, budgetsAt(run, key, admitted) ?? '', Number(used))
+    } else if (isInSeed && fields.has('sa')) correctBudgets(run, `${key} ${month}`, -Number(used))
+    else if (isInSeed || mark === undefined) note(run, key, { sum: 'mp', name: 'pm', period: month, used })
+  }
+}
+
 type Correction = { readonly day: string | undefined; readonly month: string | undefined; readonly amount: number }
 
 /** Counts a change on the day that the hold names. Counts nothing once that day is over. */

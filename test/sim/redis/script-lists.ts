@@ -32,6 +32,7 @@ const BUCKET = 'm00'
 const ACCOUNTS: readonly AccountId[] = ['acc_a', 'acc_b']
 const KEYS: readonly KeyId[] = ['key_a', 'key_b']
 const OFFERS = ['ofr_a', 'ofr_b']
+const BUDGETS = ['bdg_a', 'bdg_b']
 const TODAY = Date.parse(utcDay(Date.now()))
 /** Call ids of now, of the day and the month before, and of clocks that are wrong by years. */
 const RIDS: readonly RequestId[] = [TODAY, TODAY - 1, TODAY - 31 * DAY, 0, Date.parse('2099-01-01')].map(ridOf)
@@ -46,6 +47,11 @@ function ridOf(at: number): RequestId {
 const amount = fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constantFrom(0, 99_999_999_999_999)).map(microUsd)
 const cap = fc.option(fc.integer({ min: 0, max: 120 }).map(microUsd), { nil: null })
 const epoch = fc.constantFrom(1, 1, 1, 2)
+/** The budgets of a call, by id. Absent in most calls, as in the product. */
+const budgets = fc.oneof(
+  fc.constant({}),
+  fc.subarray(BUDGETS, { minLength: 1 }).map((ids) => ({ budgets: ids })),
+)
 const keyId = fc.option(fc.constantFrom(...KEYS), { nil: null })
 const subject = fc.record({
   rid: fc.constantFrom(...RIDS),
@@ -57,33 +63,52 @@ const subject = fc.record({
 const ttlMs = fc.constantFrom(0, 600_000)
 
 const reserve = fc
-  .record({ subject, wantMicro: amount, least: amount, ttlMs, dailyCapMicro: cap, monthlyCapMicro: cap })
-  .map(({ subject, least, ...rest }) => ({ ...subject, ...rest, minMicro: least }))
+  .record({
+    subject,
+    wantMicro: amount,
+    least: amount,
+    ttlMs,
+    dailyCapMicro: cap,
+    monthlyCapMicro: cap,
+    limits: fc.array(cap, { maxLength: 2 }),
+  })
+  .map(({ subject, least, limits, ...rest }) => {
+    const of = limits.flatMap((limitMicro, at) => (limitMicro === null ? [] : [{ id: BUDGETS[at] ?? '', limitMicro }]))
+    return { ...subject, ...rest, minMicro: least, ...(of.length > 0 && { budgets: of }) }
+  })
 const settle: fc.Arbitrary<SettleOperation> = fc.oneof(
   fc
-    .record({ subject, usedMicro: amount, capturedAt: fc.constantFrom(null, 1_700_000_000_000) })
-    .map(({ subject, ...rest }) => ({
+    .record({ subject, budgets, usedMicro: amount, capturedAt: fc.constantFrom(null, 1_700_000_000_000) })
+    .map(({ subject, budgets, ...rest }) => ({
       kind: 'capture' as const,
       ...subject,
       ...rest,
+      ...budgets,
       event: `{"e":${rest.usedMicro}}`,
     })),
   subject.map((of) => ({ kind: 'release' as const, ...of, reason: 'why', event: null })),
   subject.map((of) => ({ kind: 'expire' as const, ...of })),
 )
 const register = fc
-  .record({ subject, grantedMicro: amount, ttlMs })
-  .map(({ subject, ...rest }) => ({ ...subject, ...rest }))
-const ack = fc.record({
-  account: fc.constantFrom(...ACCOUNTS),
-  balanceMicro: amount,
-  version: fc.integer({ min: 0, max: 6 }).map(BigInt),
-  rid: fc.option(fc.constantFrom(...RIDS), { nil: null }),
-  postedAt: fc.constantFrom(null, 1_700_000_000_001, 9_700_000_000_001),
-  keyId: fc.constantFrom(null, ...KEYS),
-})
+  .record({ subject, budgets, grantedMicro: amount, ttlMs })
+  .map(({ subject, budgets, ...rest }) => ({ ...subject, ...rest, ...budgets }))
+const ack = fc
+  .record({
+    account: fc.constantFrom(...ACCOUNTS),
+    balanceMicro: amount,
+    version: fc.integer({ min: 0, max: 6 }).map(BigInt),
+    rid: fc.option(fc.constantFrom(...RIDS), { nil: null }),
+    postedAt: fc.constantFrom(null, 1_700_000_000_001, 9_700_000_000_001),
+    keyId: fc.constantFrom(null, ...KEYS),
+    budgets,
+  })
+  .map(({ budgets, ...rest }) => ({ ...rest, ...budgets }))
 const seedUse = fc.record({
-  counter: fc.constantFrom(...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)), ...OFFERS.map(moneyKeys.offerCap)),
+  counter: fc.constantFrom(
+    ...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)),
+    ...OFFERS.map(moneyKeys.offerCap),
+    ...BUDGETS.map(moneyKeys.budget),
+  ),
   postedBefore: fc.constantFrom(1_700_000_000_000, 1_700_000_000_002),
   day: fc.constantFrom(...DAYS),
   dayMicro: amount,
@@ -111,6 +136,8 @@ const capUse = fc.record({
   takenAt: fc.constantFrom(...DAYS).map((day) => Date.parse(day)),
 })
 
+const MARKED = [...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)), ...BUDGETS.map(moneyKeys.budget)]
+
 /** A batch of one to three operations of a kind. */
 function step<Operation>(
   script: ScriptName,
@@ -133,8 +160,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     arbitrary: fc
-      .record({ key: fc.constantFrom(...KEYS), epoch })
-      .map(({ key, epoch }) => one('seedUse', epoch, encodeMarkUse(moneyKeys.keyUse(BUCKET, key), 1_700_000_000_000))),
+      .record({ key: fc.constantFrom(...MARKED), epoch })
+      .map(({ key, epoch }) => one('seedUse', epoch, encodeMarkUse(key, 1_700_000_000_000))),
     weight: 1,
   },
   {
@@ -228,7 +255,7 @@ function runInMemory(memory: ReturnType<typeof createMemoryRedis>, step: Step): 
 
 const ACCOUNT_KEYS = ACCOUNTS.map((account) => moneyKeys.account(BUCKET, account))
 const HOLD_KEYS = RIDS.map((rid) => moneyKeys.hold(BUCKET, rid))
-const COUNTER_KEYS = [...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)), ...OFFERS.map(moneyKeys.offerCap)]
+const COUNTER_KEYS = [...MARKED, ...OFFERS.map(moneyKeys.offerCap)]
 const SET_KEYS = [1, 2].flatMap((of) => [moneyKeys.expiring(BUCKET, of), moneyKeys.unposted(BUCKET, of)])
 
 async function pictureReal(redis: Redis): Promise<Picture> {
@@ -263,7 +290,8 @@ function picture({ accounts, holds, counters, sets }: Raw): Picture {
     accounts,
     holds: holds.map((hash) => {
       const hold = readHold(hash)
-      return JSON.stringify(hold && { ...hold, openedAt: 0, expiresAt: 0 }, (_, value) => plain(value))
+      const shown = hold && { ...hold, openedAt: 0, expiresAt: 0, counted: hash['bg'] }
+      return JSON.stringify(shown, (_, value) => plain(value))
     }),
     counters: counters.map((hash) =>
       Object.entries(hash)

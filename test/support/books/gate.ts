@@ -21,6 +21,7 @@ import { claimPort } from '#dev/services/ports.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
+import type { KeyBudget } from '#shared/contract/key-record.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
@@ -229,6 +230,7 @@ type Wish = {
   keyId?: KeyId
   daily?: number
   monthly?: number
+  budgets?: readonly KeyBudget[]
   rid?: RequestId
 }
 
@@ -244,6 +246,7 @@ export function reserveRequest(account: AccountId, wish: Wish = {}): ReserveRequ
     caps: {
       dailyMicro: wish.daily === undefined ? null : microUsd(wish.daily),
       monthlyMicro: wish.monthly === undefined ? null : microUsd(wish.monthly),
+      ...(wish.budgets && { budgets: wish.budgets }),
     },
   }
 }
@@ -255,7 +258,10 @@ export function eventText(hold: CreditHold, chargeMicro: number, node: string): 
   const { sellerNet, fee } = splitCharge(charge, feeBps)
   const now = Date.now()
   const event: Record<
-    Exclude<keyof UsageEvent, 'kind' | 'job' | 'wallet' | 'payment' | 'sold' | 'priceConditions' | 'ownCostPico'>,
+    Exclude<
+      keyof UsageEvent,
+      'kind' | 'job' | 'wallet' | 'payment' | 'sold' | 'priceConditions' | 'ownCostPico' | 'budgets'
+    >,
     unknown
   > = {
     v: 1,
@@ -295,7 +301,7 @@ export function eventText(hold: CreditHold, chargeMicro: number, node: string): 
     attempts: [],
     explanation: null,
   }
-  return JSON.stringify(event)
+  return JSON.stringify(hold.budgets === undefined ? event : { ...event, budgets: hold.budgets })
 }
 
 /** The account's three figures and its spendable amount, as numbers of micro-USD. */

@@ -116,6 +116,17 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
       resets_at: SECONDS,
     }),
   },
+  budget_reached: {
+    todo: 'Wait until `resets_at`, or ask an owner or admin of the organisation to raise the budget of `budget_of`.',
+    retry: 'after `resets_at`',
+    detail: limit('member_budget', 'member', {
+      budget_of: 'usr_01',
+      limit_usdc: '5000000',
+      spent_usdc: '4998000',
+      required_usdc: '4100',
+      resets_at: SECONDS,
+    }),
+  },
   cost_ceiling_reached: {
     todo: 'Raise `X-MKT-Max-Cost-Micro`, or shorten the request.',
     retry: 'no',

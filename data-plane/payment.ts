@@ -140,7 +140,7 @@ export type ReserveRequest = {
 export type CreditHold = Pick<ReserveRequest, 'rid' | 'account' | 'keyId'> & Pick<Hold, 'grantedMicro' | 'budgets'>
 
 /** The ids under which the gate captures: those of a call, or of the end of a job. */
-export type CreditClaim = Pick<ReserveRequest, 'account' | 'keyId'> & { readonly rid: string }
+export type CreditClaim = Pick<ReserveRequest, 'account' | 'keyId'> & Pick<Hold, 'budgets'> & { readonly rid: string }
 
 /**
  * The state of a capture. `accepted`: Redis has it. `queued`: only this process has it, and the journal must be synced

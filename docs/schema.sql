@@ -157,6 +157,28 @@ create table workspace (
 CREATE UNIQUE INDEX workspace_one_name ON public.workspace USING btree (organization_id, name) WHERE (closed_at IS NULL);
 CREATE TRIGGER workspace_stays_closed BEFORE UPDATE ON workspace FOR EACH ROW EXECUTE FUNCTION keep_closed();
 
+-- Monthly budgets of members and workspaces. The gate counts the calls of the UTC month for each.
+create table budget (
+  -- Names the counter in the gate. A budget that was removed and set again has a new counter.
+  id text not null,
+  organization_id text not null,
+  -- The workspace whose calls count. Null for the budget of a member.
+  workspace_id text,
+  -- The member whose calls in all workspaces of the organisation count. Null for the budget of a workspace.
+  user_id text,
+  -- The most that the calls of a UTC month may cost, in micro-USD.
+  limit_micro bigint not null,
+  created_at timestamp with time zone not null,
+  PRIMARY KEY (id),
+  UNIQUE (organization_id, user_id),
+  UNIQUE (workspace_id),
+  FOREIGN KEY (organization_id, user_id) REFERENCES organization_member(organization_id, user_id) ON DELETE CASCADE,
+  FOREIGN KEY (workspace_id) REFERENCES workspace(id),
+  constraint budget_id_check CHECK (id ~ '^bdg_[0-9A-Za-z_-]{1,64}$'::text),
+  constraint budget_limit_micro_check CHECK (limit_micro > 0),
+  constraint budget_of_one CHECK (num_nonnulls(workspace_id, user_id) = 1)
+);
+
 -- Keys of buyers, sellers and operators, by a hash of their secret.
 create table api_key (
   id text not null,

@@ -48,8 +48,9 @@ function accountOf({ account }: PayerIdentity): CreditClaim['account'] {
   return account
 }
 
-function claimOf(hold: PayerIdentity & { readonly rid: string }): CreditClaim {
-  return { rid: hold.rid, account: accountOf(hold), keyId: hold.keyId }
+function claimOf(hold: PayerIdentity & Pick<CreditClaim, 'rid' | 'budgets'>): CreditClaim {
+  const claim = { rid: hold.rid, account: accountOf(hold), keyId: hold.keyId }
+  return hold.budgets === undefined ? claim : { ...claim, budgets: hold.budgets }
 }
 
 /** The gate has the event, and the booking finds it there. */

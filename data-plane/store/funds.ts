@@ -151,8 +151,10 @@ export function openFunds(options: Options): FundsStore {
 
 function settlements(settles: SettleQueue, node: string): Pick<Funds, 'capture' | 'release'> {
   return {
-    capture: ({ rid, account, keyId }, usedMicro, event) =>
-      settles.push({ kind: 'capture', rid, account, keyId, node, usedMicro, event, capturedAt: null }),
+    capture({ rid, account, keyId, budgets }, usedMicro, event) {
+      const capture = { kind: 'capture' as const, rid, account, keyId, node, usedMicro, event, capturedAt: null }
+      return settles.push(budgets === undefined ? capture : { ...capture, budgets })
+    },
     async release({ rid, account, keyId }, reason, event) {
       await settles.push({ kind: 'release', rid, account, keyId, node, reason, event })
     },

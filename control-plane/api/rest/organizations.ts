@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit/audit-export.ts'
+import {
+  listOrganizationBudgets,
+  setMemberBudget,
+  setWorkspaceBudget,
+} from '#control-plane/services/organizations/budgets.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import {
   acceptInvitation,
@@ -117,6 +122,30 @@ export const ORGANIZATION_ROWS: readonly RestRow[] = [
     status: 204,
     envelope,
     operation: removeMember,
+  }),
+  restRow({
+    method: 'GET',
+    path: `${ONE}/budgets`,
+    tag: 'Organizations',
+    refusals: [403],
+    envelope,
+    operation: listOrganizationBudgets,
+  }),
+  restRow({
+    method: 'PUT',
+    path: `${ONE}/members/:member/budget`,
+    tag: 'Organizations',
+    refusals: [403],
+    envelope,
+    operation: setMemberBudget,
+  }),
+  restRow({
+    method: 'PUT',
+    path: `${WORKSPACE}/budget`,
+    tag: 'Organizations',
+    refusals: [403, 409],
+    envelope,
+    operation: setWorkspaceBudget,
   }),
   restRow({
     method: 'POST',

@@ -1,5 +1,10 @@
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit/audit-export.ts'
+import {
+  listOrganizationBudgets,
+  setMemberBudget,
+  setWorkspaceBudget,
+} from '#control-plane/services/organizations/budgets.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import {
   acceptInvitation,
@@ -52,6 +57,12 @@ export const member = router({
   list: queryOf(listOrganizationMembers),
   update: mutationOf(updateMember),
   remove: mutationOf(removeMember),
+})
+
+export const budget = router({
+  list: queryOf(listOrganizationBudgets),
+  setMember: mutationOf(setMemberBudget),
+  setWorkspace: mutationOf(setWorkspaceBudget),
 })
 
 export const invitation = router({

@@ -54,6 +54,7 @@ import {
 import { bill, config, drift, earnings, offer, operation, payout, probe } from './offers.ts'
 import {
   audit,
+  budget,
   invitation,
   inviteLink,
   member,
@@ -124,6 +125,7 @@ export const appRouter = router({
   drift,
   signIn,
   organization,
+  budget,
   member,
   invitation,
   workspace,

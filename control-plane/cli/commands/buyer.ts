@@ -145,6 +145,26 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('#control-plane/cli/actions/caps-and-jobs.ts')).listCaps,
   },
   {
+    name: 'budgets list',
+    summary: 'List the budgets of an organisation. Needs its management key in MARKET_OPERATOR_KEY.',
+    arguments: [{ name: '<organization>', text: 'organisation id (org_…)' }],
+    load: async () => (await import('#control-plane/cli/actions/budgets.ts')).listBudgets,
+  },
+  {
+    name: 'budgets set',
+    summary: 'Set the monthly budget of a member or workspace. Needs a management key in MARKET_OPERATOR_KEY.',
+    arguments: [
+      { name: '<organization>', text: 'organisation id (org_…)' },
+      { name: '<of>', text: 'member id (usr_…) or workspace id (wsp_…)' },
+    ],
+    options: [
+      { flags: '--usd <amount>', text: 'US dollars for each UTC month' },
+      { flags: '--none', text: 'remove the budget' },
+    ],
+    examples: ['budgets set org_01 wsp_01 --usd 200'],
+    load: async () => (await import('#control-plane/cli/actions/budgets.ts')).setBudget,
+  },
+  {
     name: 'jobs',
     procedure: 'job.list',
     options: [{ flags: '--running', text: 'running jobs only' }, ...PAGE],

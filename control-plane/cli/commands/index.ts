@@ -16,7 +16,7 @@ export const SECTIONS: readonly CommandSection[] = [
   {
     of: '',
     title: 'Keys, usage and jobs:',
-    words: ['keys', 'key', 'caps', 'usage', 'request', 'jobs', 'cancel-job'],
+    words: ['keys', 'key', 'caps', 'budgets', 'usage', 'request', 'jobs', 'cancel-job'],
   },
   {
     of: '',
@@ -57,6 +57,7 @@ export const SECTIONS: readonly CommandSection[] = [
 /** Groups of commands, each by the words in front of its commands. A group comes before the groups within it. */
 export const GROUPS: readonly CommandGroup[] = [
   { name: 'keys', summary: 'Create, list and revoke API keys.' },
+  { name: 'budgets', summary: 'List and set the budgets of an organisation.' },
   { name: 'allowance', summary: 'Pay from your wallet instead of credit.' },
   { name: 'route', summary: 'See how a call would be routed.' },
   { name: 'offers', summary: 'Manage your offers.' },

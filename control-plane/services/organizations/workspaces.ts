@@ -24,7 +24,7 @@ import { RecordId, RoleField, tooMany } from './organizations.ts'
 
 /** Most open workspaces of an organisation, and most workspaces in a list. */
 const MAX_WORKSPACES = 100
-const MAX_LISTED_WORKSPACES = 1_000
+export const MAX_LISTED_WORKSPACES = 1_000
 
 /**
  * A workspace: an account of its own on each side of the market. Instants are Unix milliseconds. A closed workspace is

@@ -71,6 +71,16 @@ const TEAMS: readonly DoorRow[] = [
     ...inTeam(world),
     member: await world.joined(world.ids.organization),
   })),
+  reads('budget.list', 'budgets', 'budget.list', inTeam),
+  changes('budget.set-member', 'setMemberBudget', 'budget.setMember', async (world) => ({
+    ...inTeam(world),
+    member: await world.joined(world.ids.organization),
+    limitUsd: 50,
+  })),
+  changes('budget.set-workspace', 'setWorkspaceBudget', 'budget.setWorkspace', async (world) => ({
+    ...(await newWorkspace(world)),
+    limitUsd: 200,
+  })),
   changes('invitation.create', 'createInvitation', 'invitation.create', (world) => ({
     ...inTeam(world),
     wallet: newWallet().address,

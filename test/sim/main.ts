@@ -15,6 +15,7 @@ const { values } = parseArgs({
     wallets: { type: 'string' },
     faults: { type: 'string' },
     restores: { type: 'boolean', default: false },
+    budgets: { type: 'boolean', default: false },
   },
 })
 
@@ -30,11 +31,13 @@ async function main(): Promise<number> {
     wallets: shareOf(values.wallets),
     faults: shareOf(values.faults),
     restores: values.restores,
+    budgets: values.budgets,
   }
   const shareFlags = (['relays', 'jobs', 'wallets', 'faults'] as const).map((name) =>
     values[name] === undefined ? '' : ` --${name} ${values[name]}`,
   )
   if (values.restores) shareFlags.push(' --restores')
+  if (values.budgets) shareFlags.push(' --budgets')
   const kept = values.keep?.split(',').map(Number)
   const startedAt = performance.now()
   const sum = { steps: 0, settled: 0 }

@@ -47,7 +47,8 @@ export async function runOperations(
     failed ??= error
   }
   const hasWallets = operations.some(({ kind }) => kind === 'paid_call' || kind === 'chain')
-  const world = createWorld(seed, fail, { flaw: options.flaw, hasWallets })
+  const budgets = operations.find((operation) => operation.kind === 'budgets')
+  const world = createWorld(seed, fail, { flaw: options.flaw, hasWallets, budgets })
   const { scheduler } = world.ground
   scheduler.onStep(() => {
     if (failed !== undefined) throw failed
@@ -199,6 +200,7 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
       noteRunOut(world)
       return
     case 'pass':
+    case 'budgets':
       return
     case 'lose':
       redis.loseNext(operation.what, operation.count)

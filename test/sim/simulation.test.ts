@@ -10,6 +10,9 @@ const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100)
 const OPERATIONS = 200
 /** Number of seeds in one test. The title of a failed test then says which seeds to look at. */
 const AT_ONCE = 20
+/** Number of seeds in a world with budgets. */
+const BUDGETED = 100
+const BUDGET_OPERATIONS = 100
 /** Number of seeds in which a backup of the ledger is restored under payments by wallet, and the operations of each. */
 const RESTORES = 60
 const RESTORE_OPERATIONS = 60
@@ -21,6 +24,18 @@ describe('the money path in a simulated deployment', () => {
       for (let seed = first; seed < first + AT_ONCE; seed++) {
         const { error } = await runOperations(seed, planOf(seed, OPERATIONS))
         if (error !== undefined) broken.push(`npm run test:sim -- --first ${seed} --seeds 1: ${error.message}`)
+      }
+      expect(broken).toEqual([])
+    })
+  }
+
+  for (let first = 1; first <= BUDGETED; first += AT_ONCE) {
+    it(`keeps every promise in ${AT_ONCE} runs with budgets from seed ${first}`, async () => {
+      const broken: string[] = []
+      for (let seed = first; seed < first + AT_ONCE; seed++) {
+        const { error } = await runOperations(seed, planOf(seed, BUDGET_OPERATIONS, { budgets: true }))
+        const flags = `--budgets --first ${seed} --seeds 1 --operations ${BUDGET_OPERATIONS}`
+        if (error !== undefined) broken.push(`npm run test:sim -- ${flags}: ${error.message}`)
       }
       expect(broken).toEqual([])
     })

@@ -52,18 +52,19 @@ end
  * Keeps the counter of a budget correct when a call is posted, as {@link SETTLE_USE} does. A call that the gate did not
  * count, because it began before its budget, is counted now, unless the seed contains it.
  */
-const SETTLE_BUDGETS = `local function settleBudgets(keys,counted,used,rid,at)
+const SETTLE_BUDGETS = `local function settleBudgets(keys,counted,used,late,rid,at)
   if used=='0' then return end
   local months={}
+  local isLate=late and at<tonumber(late)
   for key,month in string.gmatch(counted or '','(%S+) (%S+)') do months[key]=month end
   for key in string.gmatch(keys,'%S+') do
     local U=redis.call('HMGET',key,'ep','sd','sa','pm')
     local isInSeed=U[2] and at<tonumber(U[2])
     if tonumber(U[1] or nil)~=E then
     elseif months[key] then
-      if isInSeed and U[3] then correctBudgets(key..' '..months[key],-tonumber(used))
+      if isLate or (isInSeed and U[3]) then correctBudgets(key..' '..months[key],-tonumber(used))
       elseif isInSeed or not U[2] then noteUse(key,'mp',used,'pm',U[4],months[key]) end
-    elseif U[2] and not isInSeed then countBudgets(budgetsAt(key,admittedAt(rid)),tonumber(used)) end
+    elseif U[2] and not isInSeed and not isLate then countBudgets(budgetsAt(key,admittedAt(rid)),tonumber(used)) end
   end
 end
 `
@@ -91,7 +92,7 @@ export function ackScript(epoch: number): string {
       if postedAt=='' then redis.call('HSET',hold,'st','posted') else redis.call('HSET',hold,'st','posted','pa',postedAt) end
       redis.call('PEXPIRE',hold,ttl)
       if counter~=hold and postedAt~='' then settleUse(counter,H,tonumber(postedAt)) end
-      if budgets~='' and postedAt~='' then settleBudgets(budgets,H[7],H[3],rid,tonumber(postedAt)) end
+      if budgets~='' and postedAt~='' then settleBudgets(budgets,H[7],H[3],H[6],rid,tonumber(postedAt)) end
     end
   end
   if not stored or tonumber(version)>tonumber(stored) then

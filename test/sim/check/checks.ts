@@ -8,6 +8,7 @@ import type { SettlementRow } from '#test/sim/ledger/ledger-tables.ts'
 import type { Model, Use } from '#test/sim/model/model.ts'
 import { isLost, mostDue } from '#test/sim/model/model.ts'
 import type { ModelRequest } from '#test/sim/model/model-request.ts'
+import type { Market } from '#test/sim/providers/market.ts'
 import { countOf, reserveOf, settleOf } from '#test/sim/redis/memory-operations.ts'
 import type { ScriptRun } from '#test/sim/redis/memory-redis.ts'
 import { runOf } from '#test/sim/redis/memory-scripts.ts'
@@ -15,6 +16,7 @@ import { violation } from '#test/sim/time/violation.ts'
 import type { Ground } from '#test/sim/world/ground.ts'
 import { BUCKET } from '#test/sim/world/ground.ts'
 import type { Machine } from '#test/sim/world/machine.ts'
+import { checkBudgets } from './budget-checks.ts'
 import { bookedFor, checkEscrow, checkJobSettlement, checkParked, isJobEnd } from './job-checks.ts'
 import { createExposureCheck } from './payment-checks.ts'
 
@@ -23,6 +25,7 @@ export type CheckParts = {
   readonly model: Model
   readonly machines: readonly Machine[]
   readonly accounts: readonly string[]
+  readonly market: Market
 }
 
 export type Checks = {
@@ -81,6 +84,7 @@ export function startChecks(parts: CheckParts): Checks {
     isTouched = false
     checkGate(parts)
     checkCaps(parts)
+    checkBudgets({ ...parts, isAlive: (request) => isAlive(parts, request) })
   })
   return {
     touch,

@@ -6,6 +6,7 @@ import type { DebitDesk } from '#test/sim/world/debits.ts'
 import { BUCKET } from '#test/sim/world/ground.ts'
 import type { World } from '#test/sim/world/world.ts'
 import { bookMistakes } from './book-checks.ts'
+import { budgetMistakes } from './budget-checks.ts'
 import { isJobEnd, jobMistake, recordMistake } from './job-checks.ts'
 import { paymentMistakes, paymentTransactions } from './payment-checks.ts'
 
@@ -33,13 +34,15 @@ export function checkHeirs(world: World): string[] {
   })
 }
 
-function checkGateRest({ ground, accounts, machines }: World): string[] {
+function checkGateRest(world: World): string[] {
+  const { ground, accounts, machines } = world
   const { redis, postgres, queue } = ground
   const { data } = redis.server
   const tables = postgres.tables()
   const left: string[] = []
   const epoch = Number(/^(\d+):open(?::\d+:\d+)?$/.exec(data.get(moneyKeys.epoch) ?? '')?.[1] ?? '0')
   if (epoch === 0) left.push(`the gate is ${data.get(moneyKeys.epoch)}`)
+  left.push(...budgetMistakes(world, epoch))
   for (const account of accounts) {
     const fields = data.fields(moneyKeys.account(BUCKET, account))
     // An account without a call since the last rebuild may be missing.

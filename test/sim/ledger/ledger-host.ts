@@ -29,6 +29,8 @@ export type LedgerHost = {
 export type LedgerSession = {
   wall(): number
   identity(): LedgerTables['identity']
+  /** True in a world with budgets. Without one, no read of them takes time. */
+  hasBudgets(): boolean
   /** Nothing that is posted from now on has an earlier instant than this. Unix milliseconds. */
   horizon(): number
   read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
@@ -111,6 +113,7 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
     const own: LedgerSession = {
       wall: scheduler.wall,
       identity: () => tables.identity,
+      hasBudgets: () => tables.budgets.size > 0,
       horizon: () => scheduler.wall() - scheduler.now() + (holder?.since ?? scheduler.now()),
       async read(run) {
         await pause()

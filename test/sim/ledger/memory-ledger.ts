@@ -27,6 +27,7 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
     error instanceof Error && 'code' in error && /^(40001|57P01|ECONN|55P03)/.test(String(error.code))
   return {
     ...reads(read),
+    findBudgets: (keys) => (session.hasBudgets() ? reads(read).findBudgets(keys) : Promise.resolve(new Map())),
     payments: memoryPaymentReads(read, wall),
     transact: (run) => session.transact((statement) => run(transaction(statement, wall, flaws))),
     isTransient,

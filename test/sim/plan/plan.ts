@@ -58,6 +58,8 @@ export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'postgres_older'; readonly ms: number }
   | { readonly kind: 'paid_call'; readonly machine: number; readonly plan: PaidPlan }
   | { readonly kind: 'chain'; readonly event: ChainEvent }
+  /** Budgets from the beginning of the world on, in micro-USD: see BUDGETED in market.ts. */
+  | { readonly kind: 'budgets'; readonly member: number; readonly workspace: number }
 )
 
 const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
@@ -217,6 +219,9 @@ function callPlan(random: Random): CallPlan {
   }
 }
 
+/** The largest budget, in micro-USD. The calls of most seeds cost more. */
+const MOST_BUDGET = 40_000
+
 /** The share of operations that follow a long job. */
 export const JOB_SHARE = 0.06
 
@@ -231,6 +236,8 @@ export type Shares = {
   readonly faults?: number | undefined
   /** True for plans of `restorePlanOf`, which draw their numbers independently of other plans. */
   readonly restores?: boolean | undefined
+  /** True for a world in which budgets bound some buyers. */
+  readonly budgets?: boolean | undefined
 }
 
 /** The share of operations that follow a call by wallet or an event of the chain. */
@@ -246,6 +253,7 @@ const JOB_DEATHS = 0.15
  * drawn from separate numbers, so the other operations do not depend on their shares.
  */
 export function planOf(seed: number, count: number, shares: Shares = {}): Operation[] {
+  if (shares.budgets === true) return [budgetsOf(seed), ...planOf(seed, count, { ...shares, budgets: false })]
   const { relays = RELAY_SHARE, jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0, restores = false } = shares
   if (restores) return restorePlanOf(seed, count)
   const random = createRandom(seed).fork('long jobs')
@@ -268,6 +276,11 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
     if (more.chance(faults)) before.push(drawOf(FAULTS, more))
     return [...before, operation]
   })
+}
+
+function budgetsOf(seed: number): Operation {
+  const random = createRandom(seed).fork('budgets')
+  return { kind: 'budgets', gapMs: 0, member: random.between(1, MOST_BUDGET), workspace: random.between(1, MOST_BUDGET) }
 }
 
 /** Largest number of milliseconds of postings that a restored ledger lacks. */

@@ -1,6 +1,7 @@
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market as Published } from '#data-plane/store/market.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
+import type { KeyBudget } from '#shared/contract/key-record.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/price-list.ts'
@@ -15,7 +16,15 @@ export type Buyer = {
   readonly account: AccountId
   readonly keyId: KeyId
   readonly dailyMicro: ReturnType<typeof microUsd> | null
+  /** Absent without one. */
+  readonly budgets?: readonly KeyBudget[]
 }
+
+/** The limits of the budgets of a world, in micro-USD. */
+export type BudgetLimits = { readonly member: number; readonly workspace: number }
+
+/** The buyers whose calls count for each budget. A member calls from two accounts, of which one has a budget, too. */
+const BUDGETED = { member: [0, 1], workspace: [0] } as const
 
 /** The offers of a world. Prices change while calls run, and each call keeps its prices from its start. */
 export type Market = {
@@ -55,11 +64,22 @@ export function openingOf(index: number): bigint {
   return OPENING_MICRO[index % OPENING_MICRO.length] ?? 0n
 }
 
-export function createMarket(random: Random): Market {
+function budgetsOf(index: number, limits: BudgetLimits | undefined): Pick<Buyer, 'budgets'> {
+  if (limits === undefined) return {}
+  const budgets = (['member', 'workspace'] as const).flatMap((kind) =>
+    BUDGETED[kind].some((buyer) => buyer === index)
+      ? { id: `bdg_${kind}`, of: kind === 'member' ? 'usr_1' : 'wsp_1', limitMicro: microUsd(limits[kind]) }
+      : [],
+  )
+  return budgets.length === 0 ? {} : { budgets }
+}
+
+export function createMarket(random: Random, limits?: BudgetLimits): Market {
   const buyer = (index: number): Buyer => ({
     account: `acc_buyer${index}`,
     keyId: `key_buyer${index}`,
     dailyMicro: index === 1 ? microUsd(30_000) : null,
+    ...budgetsOf(index, limits),
   })
   const row = (index: number) => ({
     ...buildOffer({

@@ -117,14 +117,16 @@ export function settleBudgets(
   const used = hold.get('used') ?? '0'
   if (used === '0') return
   const months = new Map(pairsOf(hold.get('bg') ?? ''))
+  const late = hold.get('late')
+  const isLate = late !== undefined && at < Number(late)
   for (const key of keys.split(' ')) {
     const fields = run.data.fields(key)
     if (Number(fields.get('ep')) !== run.epoch) continue
     const [mark, month] = [fields.get('sd'), months.get(key)]
     const isInSeed = mark !== undefined && at < Number(mark)
     if (month === undefined) {
-      if (mark !== undefined && !isInSeed) countBudgets(run, budgetsAt(run, key, admitted) ?? '', Number(used))
-    } else if (isInSeed && fields.has('sa')) correctBudgets(run, `${key} ${month}`, -Number(used))
+      if (mark !== undefined && !isInSeed && !isLate) countBudgets(run, budgetsAt(run, key, admitted) ?? '', Number(used))
+    } else if (isLate || (isInSeed && fields.has('sa'))) correctBudgets(run, `${key} ${month}`, -Number(used))
     else if (isInSeed || mark === undefined) note(run, key, { sum: 'mp', name: 'pm', period: month, used })
   }
 }

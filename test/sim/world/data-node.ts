@@ -292,14 +292,14 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
 /** A buyer's key equals its id in this world, so it needs no look-up. */
 function keysOf({ buyers }: Market): Parameters<typeof creditRail>[0]['buyerKeys'] {
   const payers = new Map(
-    buyers.map(({ account, keyId, dailyMicro }) => [
+    buyers.map(({ account, keyId, dailyMicro, budgets }) => [
       String(keyId),
       {
         account,
         keyId,
         wallet: null,
         ratePerMinute: null,
-        caps: { dailyMicro, monthlyMicro: null },
+        caps: { dailyMicro, monthlyMicro: null, ...(budgets && { budgets }) },
         floorPercents: [],
         providersBlocked: [],
         allowsUntrusted: undefined,

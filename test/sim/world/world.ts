@@ -5,7 +5,7 @@ import { createModel, isOnDisk } from '#test/sim/model/model.ts'
 import { WALLETS } from '#test/sim/model/wallets.ts'
 import { createCrash } from '#test/sim/plan/crash.ts'
 import { createJobProviders } from '#test/sim/providers/job-providers.ts'
-import type { Market } from '#test/sim/providers/market.ts'
+import type { BudgetLimits, Market } from '#test/sim/providers/market.ts'
 import { createMarket, openingOf } from '#test/sim/providers/market.ts'
 import { createProviders } from '#test/sim/providers/providers.ts'
 import { createRelayProviders } from '#test/sim/providers/relay-providers.ts'
@@ -41,10 +41,10 @@ export type World = {
 }
 
 /** `hasWallets` adds a chain and wallets. Without it, no part of the world depends on them. */
-export type WorldOptions = { readonly flaw?: Flaw | undefined; readonly hasWallets: boolean }
+export type WorldOptions = { readonly flaw?: Flaw | undefined; readonly hasWallets: boolean; readonly budgets?: BudgetLimits | undefined }
 
 /** `fail` receives broken promises that cannot be thrown at the place of the breach. */
-export function createWorld(seed: number, fail: (error: unknown) => void, { flaw, hasWallets }: WorldOptions): World {
+export function createWorld(seed: number, fail: (error: unknown) => void, { flaw, hasWallets, budgets }: WorldOptions): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()
   const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(flaw)))
@@ -53,7 +53,7 @@ export function createWorld(seed: number, fail: (error: unknown) => void, { flaw
   const queue = createJobQueue(scheduler, redis, random.fork('queue'))
   const chain = hasWallets ? createChainHost(scheduler, random.fork('chain')) : undefined
   const ground: Ground = { scheduler, random, redis, postgres, queue, chain, crash: createCrash(), flaw }
-  const market = createMarket(random.fork('market'))
+  const market = createMarket(random.fork('market'), budgets)
   const accounts = market.buyers.map((buyer) => buyer.account)
   fill(ground, market)
   if (chain !== undefined) for (const { payer, openingMicro } of WALLETS) chain.chain.fund(payer, openingMicro)
@@ -103,12 +103,13 @@ function fill({ postgres }: Ground, market: Market): void {
   for (const { id, sellerAccount, capDailyMicro } of [...market.offers, ...market.jobOffers, ...market.lentOffers]) {
     if (capDailyMicro !== null && sellerAccount !== null) tables.cappedOffers.set(id, sellerAccount)
   }
-  for (const [index, { account, keyId, dailyMicro }] of market.buyers.entries()) {
+  for (const [index, { account, keyId, dailyMicro, budgets = [] }] of market.buyers.entries()) {
     const balance = openingOf(index)
     tables.accounts.set(account, { account, kind: 'buyer_credit', balance, version: 1n })
     tables.entries.push({ tx: `open${index}`, account, amount: balance })
     tables.entries.push({ tx: `open${index}`, account: 'acc_promo', amount: -balance })
     if (dailyMicro !== null) tables.cappedKeys.set(keyId, account)
+    for (const { id } of budgets) tables.budgets.set(id, [...(tables.budgets.get(id) ?? []), keyId])
   }
 }
 

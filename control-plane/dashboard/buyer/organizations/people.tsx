@@ -16,6 +16,7 @@ import { RowMenu } from '#control-plane/dashboard/ui/row-menu.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { budgetFor, SetBudget, Spent } from './budget.tsx'
 import { ChangeRole, RemoveMember } from './change-member.tsx'
 import { InvitePeople } from './invite-people.tsx'
 
@@ -28,7 +29,7 @@ type Person =
   | { readonly kind: 'member'; readonly of: Member }
   | { readonly kind: 'invitation'; readonly of: Invitation }
   | { readonly kind: 'link'; readonly of: InviteLink }
-type PersonDialog = { readonly what: 'role' | 'end'; readonly person: Person }
+type PersonDialog = { readonly what: 'role' | 'budget' | 'end'; readonly person: Person }
 
 type Props = {
   readonly data: BuyerOrganizationQuery
@@ -62,14 +63,14 @@ export function People({ data, id, own, user }: Props) {
     >
       <Table
         label="Members"
-        columns={columnsOf({ user, own, isLastOwner: lastOwnerOf(data), ask: setAsked })}
+        columns={columnsOf({ data, user, own, isLastOwner: lastOwnerOf(data), ask: setAsked })}
         rows={people}
         keyOf={({ of }) => of.id}
         curl={curlOf(BuyerOrganizationDocument, { organization: id }, true)}
         empty={null}
       />
       {inviting.isOpen ? <InvitePeople id={id} own={own} onClose={inviting.close} /> : null}
-      {asked === undefined ? null : <Asked asked={asked} id={id} own={own} onClose={close} />}
+      {asked === undefined ? null : <Asked asked={asked} data={data} id={id} own={own} onClose={close} />}
     </Card>
   )
 }
@@ -87,6 +88,7 @@ function nameOf({ kind, of }: Person): string {
 }
 
 type ColumnsProps = {
+  readonly data: BuyerOrganizationQuery
   readonly user: string | null
   readonly own: string
   readonly isLastOwner: (member: Pick<Member, 'role'>) => boolean
@@ -95,17 +97,22 @@ type ColumnsProps = {
 
 const KEEPS_OWNER = 'An organisation keeps at least one owner.'
 
-function columnsOf({ user, own, isLastOwner, ask }: ColumnsProps): readonly Column<Person>[] {
+function columnsOf({ data, user, own, isLastOwner, ask }: ColumnsProps): readonly Column<Person>[] {
   const mayChange = (role: string) => own === 'owner' || (own === 'admin' && role !== 'owner')
+  const budgetOf = ({ kind, of }: Person) => (kind === 'member' ? budgetFor(data, of.id) : undefined)
   const actionsOf = (person: Person): readonly RowAction[] => {
     const end = (label: string): RowAction => ({ label, isDanger: true, onDo: () => ask({ what: 'end', person }) })
-    if (!mayChange(person.of.role)) return []
+    const budget: readonly RowAction[] =
+      budgetOf(person) !== undefined && (own === 'owner' || own === 'admin')
+        ? [{ label: 'Set budget', onDo: () => ask({ what: 'budget', person }) }]
+        : []
+    if (!mayChange(person.of.role)) return budget
     if (person.kind === 'invitation') return [end('Withdraw invitation')]
     if (person.kind === 'link') return [end('Revoke link')]
     const refusal = isLastOwner(person.of) ? KEEPS_OWNER : undefined
     const role: RowAction = { label: 'Change role', refusal, onDo: () => ask({ what: 'role', person }) }
     // A member leaves in the settings.
-    return person.of.id === user ? [role] : [role, { ...end('Remove'), refusal }]
+    return person.of.id === user ? [role, ...budget] : [role, ...budget, { ...end('Remove'), refusal }]
   }
   return [
     {
@@ -129,6 +136,11 @@ function columnsOf({ user, own, isLastOwner, ask }: ColumnsProps): readonly Colu
       label: 'State',
       cell: (person) => <StateOf person={person} />,
       text: ({ kind }) => (kind === 'member' ? 'member' : 'invited'),
+    },
+    {
+      label: 'Spent this month',
+      cell: (person) => <Spent budget={budgetOf(person)} />,
+      text: (person) => budgetOf(person)?.spentUsdc ?? '',
     },
     { label: 'Since', cell: ({ of }) => <Time at={of.createdAt} />, text: ({ of }) => of.createdAt, unit: 'time' },
     {
@@ -156,14 +168,19 @@ function StateOf({ person }: { readonly person: Person }) {
 
 type AskedProps = {
   readonly asked: PersonDialog
+  readonly data: BuyerOrganizationQuery
   readonly id: string
   readonly own: string
   readonly onClose: () => void
 }
 
-function Asked({ asked: { what, person }, id, own, onClose }: AskedProps) {
+function Asked({ asked: { what, person }, data, id, own, onClose }: AskedProps) {
+  const budget = budgetFor(data, person.of.id)
   if (person.kind === 'invitation') return <Withdraw id={id} invitation={person.of} onClose={onClose} />
   if (person.kind === 'link') return <Revoke id={id} link={person.of} onClose={onClose} />
+  if (what === 'budget' && budget !== undefined) {
+    return <SetBudget organization={id} budget={budget} name={nameOf(person)} onClose={onClose} />
+  }
   if (what === 'role') return <ChangeRole organization={id} member={person.of} own={own} onClose={onClose} />
   return <RemoveMember organization={id} member={person.of} isSelf={false} onClose={onClose} />
 }

@@ -16,10 +16,11 @@ import { Empty, ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { budgetFor, SetBudget, Spent } from './budget.tsx'
 
 type Workspace = NonNullable<BuyerOrganizationQuery['workspaces']>[number]
 
-/** The screen with the budgets of the keys of the account that the tab acts for. */
+/** The screen with the caps of the keys of the account that the tab acts for. */
 const LIMITS = '/buyer/limits'
 
 type Props = { readonly data: BuyerOrganizationQuery; readonly id: string; readonly mayChange: boolean }
@@ -27,6 +28,8 @@ type Props = { readonly data: BuyerOrganizationQuery; readonly id: string; reado
 /** The shared accounts of an organisation. A member who acts for one sees its balance, keys and calls. */
 export function Workspaces({ data, id, mayChange }: Props) {
   const making = useDialog()
+  const [budgeted, setBudgeted] = useState<Workspace>()
+  const budget = budgeted && budgetFor(data, budgeted.id)
   return (
     <Card
       title="Workspaces"
@@ -36,7 +39,7 @@ export function Workspaces({ data, id, mayChange }: Props) {
     >
       <Table
         label="Workspaces"
-        columns={columnsOf(data.organization?.name ?? '')}
+        columns={columnsOf({ data, mayChange, onBudget: setBudgeted })}
         rows={data.workspaces ?? []}
         keyOf={({ id: workspace }) => workspace}
         curl={curlOf(BuyerOrganizationDocument, { organization: id }, true)}
@@ -49,11 +52,21 @@ export function Workspaces({ data, id, mayChange }: Props) {
         }
       />
       <NewWorkspace dialog={making} organization={id} />
+      {budgeted === undefined || budget === undefined ? null : (
+        <SetBudget organization={id} budget={budget} name={budgeted.name} onClose={() => setBudgeted(undefined)} />
+      )}
     </Card>
   )
 }
 
-function columnsOf(organization: string): readonly Column<Workspace>[] {
+type ColumnsProps = {
+  readonly data: BuyerOrganizationQuery
+  readonly mayChange: boolean
+  readonly onBudget: (workspace: Workspace) => void
+}
+
+function columnsOf({ data, mayChange, onBudget }: ColumnsProps): readonly Column<Workspace>[] {
+  const organization = data.organization?.name ?? ''
   const chosen = chosenWorkspace()?.id
   return [
     {
@@ -67,6 +80,11 @@ function columnsOf(organization: string): readonly Column<Workspace>[] {
       text: ({ name }) => name,
     },
     {
+      label: 'Spent this month',
+      cell: ({ id }) => <Spent budget={budgetFor(data, id)} />,
+      text: ({ id }) => budgetFor(data, id)?.spentUsdc ?? '',
+    },
+    {
       label: 'Since',
       cell: ({ createdAt }) => <Time at={createdAt} />,
       text: ({ createdAt }) => createdAt,
@@ -74,7 +92,8 @@ function columnsOf(organization: string): readonly Column<Workspace>[] {
     },
     {
       label: 'Change',
-      cell: ({ id, name, closedAt }) => {
+      cell: (workspace) => {
+        const { id, name, closedAt } = workspace
         const choice = { id, name: `${organization} / ${name}` }
         return (
           <span className="actions">
@@ -86,8 +105,13 @@ function columnsOf(organization: string): readonly Column<Workspace>[] {
               </Button>
             )}
             {closedAt === null ? (
-              <Button aria-label={`Budgets in ${name}`} onClick={() => switchWorkspace(choice, LIMITS)}>
-                Budgets
+              <Button aria-label={`Key caps in ${name}`} onClick={() => switchWorkspace(choice, LIMITS)}>
+                Key caps
+              </Button>
+            ) : null}
+            {closedAt === null && mayChange ? (
+              <Button aria-label={`Set the budget of ${name}`} onClick={() => onBudget(workspace)}>
+                Set budget
               </Button>
             ) : null}
           </span>

@@ -90,6 +90,11 @@ function Failed({ error }: { readonly error: Error }) {
           Add credit
         </a>
       ) : null}
+      {code === 'budget_reached' ? (
+        <a className="button" href="/buyer/organizations" target="_blank" rel="noopener">
+          See budgets
+        </a>
+      ) : null}
       {code === 'authentication_required' ? (
         <a className="button" href="/sign-in" target="_blank" rel="noopener">
           Sign in in another tab

@@ -213,7 +213,10 @@ describe('the budget of a member', () => {
     const [main, other] = [await open(team, 'Main'), await open(team, 'Other')]
     const keys = [await caller(team, member, main), await caller(team, member, other)] as const
     const colleague = await caller(team, team.owner, main)
-    const own = await caller(stranger, stranger.owner, await open(stranger, 'Main'))
+    const strange = await open(stranger, 'Main')
+    const own = await caller(stranger, stranger.owner, strange)
+    await teams.join(stranger, 'developer', member)
+    const away = await caller(stranger, member, strange)
     await ofMember(team, member, 0.001)
     await ofMember(stranger, stranger.owner, 0.5)
     await spend(keys[0], 600)
@@ -221,7 +224,7 @@ describe('the budget of a member', () => {
     await spend(colleague, 5_000)
     expect((await refusalOf(reserve(keys[1], 301))).message).toContain('You have a budget in this organisation')
     expect(await budgetsOf(colleague)).toEqual([])
-    expect(await budgetsOf(own)).toHaveLength(1)
+    expect([await budgetsOf(own), await budgetsOf(away)]).toMatchObject([[{ of: stranger.owner.user }], []])
     const [budget] = await budgetsOf(keys[0])
     expect([await budgetsOf(keys[1]), await counted(budget)]).toEqual([[budget], 700])
     const { members } = await list(team)

@@ -2,6 +2,7 @@ import { ALLOWANCE_MUTANTS } from './allowances.ts'
 import { AZURE_MUTANTS } from './azure.ts'
 import { BEDROCK_MUTANTS } from './bedrock.ts'
 import { BILL_MUTANTS } from './bills.ts'
+import { BUDGET_MUTANTS } from './budgets.ts'
 import { CALL_MUTANTS } from './calls.ts'
 import { EMAIL_MUTANTS } from './emails.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
@@ -49,6 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EMAIL_MUTANTS,
   ...SUPPORT_MUTANTS,
   ...KEY_MUTANTS,
+  ...BUDGET_MUTANTS,
   ...INVITE_LINK_MUTANTS,
   ...SAVED_VIEW_MUTANTS,
   ...PLAYGROUND_MUTANTS,

@@ -199,6 +199,8 @@ const BODIES: Readonly<Record<string, object>> = {
   'workspace.create': { name: 'taken' },
   'workspace.update': { name: 'taken' },
   'workspace-key.create': { key_type: 'seller', label: 'taken' },
+  'budget.set-member': { limit_usd: 1 },
+  'budget.set-workspace': { limit_usd: 1 },
   'organization-key.create': { label: 'taken', role: 'viewer' },
 }
 

@@ -280,7 +280,12 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
 
 function budgetsOf(seed: number): Operation {
   const random = createRandom(seed).fork('budgets')
-  return { kind: 'budgets', gapMs: 0, member: random.between(1, MOST_BUDGET), workspace: random.between(1, MOST_BUDGET) }
+  return {
+    kind: 'budgets',
+    gapMs: 0,
+    member: random.between(1, MOST_BUDGET),
+    workspace: random.between(1, MOST_BUDGET),
+  }
 }
 
 /** Largest number of milliseconds of postings that a restored ledger lacks. */

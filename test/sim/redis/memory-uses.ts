@@ -125,7 +125,8 @@ export function settleBudgets(
     const [mark, month] = [fields.get('sd'), months.get(key)]
     const isInSeed = mark !== undefined && at < Number(mark)
     if (month === undefined) {
-      if (mark !== undefined && !isInSeed && !isLate) countBudgets(run, budgetsAt(run, key, admitted) ?? '', Number(used))
+      if (mark !== undefined && !isInSeed && !isLate)
+        countBudgets(run, budgetsAt(run, key, admitted) ?? '', Number(used))
     } else if (isLate || (isInSeed && fields.has('sa'))) correctBudgets(run, `${key} ${month}`, -Number(used))
     else if (isInSeed || mark === undefined) note(run, key, { sum: 'mp', name: 'pm', period: month, used })
   }

@@ -41,10 +41,18 @@ export type World = {
 }
 
 /** `hasWallets` adds a chain and wallets. Without it, no part of the world depends on them. */
-export type WorldOptions = { readonly flaw?: Flaw | undefined; readonly hasWallets: boolean; readonly budgets?: BudgetLimits | undefined }
+export type WorldOptions = {
+  readonly flaw?: Flaw | undefined
+  readonly hasWallets: boolean
+  readonly budgets?: BudgetLimits | undefined
+}
 
 /** `fail` receives broken promises that cannot be thrown at the place of the breach. */
-export function createWorld(seed: number, fail: (error: unknown) => void, { flaw, hasWallets, budgets }: WorldOptions): World {
+export function createWorld(
+  seed: number,
+  fail: (error: unknown) => void,
+  { flaw, hasWallets, budgets }: WorldOptions,
+): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()
   const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(flaw)))

@@ -275,8 +275,8 @@ export type MoneySnapshot = {
 }
 
 /**
- * Reads the balances of the first funded accounts and the use of every capped key and budget, in one database snapshot. `now` is
- * the gate's clock in Unix milliseconds. A call counts on the day of its admission, which its id contains.
+ * Reads the balances of the first funded accounts and the use of every capped key and budget, in one database snapshot.
+ * `now` is the gate's clock in Unix milliseconds. A call counts on the day of its admission, which its id contains.
  */
 export async function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
   const day = utcDay(now)

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { parseAnswerId } from '#shared/ids.ts'
@@ -115,16 +115,6 @@ it('a job that its provider cannot stop shows that fact beside it, for as long a
   await context.close()
 })
 
-/** Sets a budget of 12.50 USD in the dialog that `ask` opens. */
-async function setBudget(page: Page, ask: () => Promise<void>): Promise<void> {
-  await ask()
-  await dialog(page).getByText('Leave blank for none.').waitFor()
-  expect(await dialog(page).getByRole('button', { name: 'Save budget' }).isDisabled()).toBe(true)
-  await dialog(page).getByLabel('US dollars a month').fill('12.5')
-  await dialog(page).getByRole('button', { name: 'Save budget' }).click()
-  await dialog(page).waitFor({ state: 'detached' })
-}
-
 it('an owner invites a wallet, gives it a role and removes it, and each of the two sees it', async () => {
   const people = await Promise.all(
     [newWallet(), newWallet()].map(async (wallet) => {
@@ -170,14 +160,6 @@ it('an owner invites a wallet, gives it a role and removes it, and each of the t
   await dialog(owner.page).getByLabel('Role', { exact: true }).selectOption('admin')
   await dialog(owner.page).getByRole('row', { name: 'Role developer admin' }).waitFor()
   await dialog(owner.page).getByRole('button', { name: 'Change' }).click()
-  await setBudget(owner.page, async () => {
-    const member = members(owner.page).getByRole('row', { name: /admin/ })
-    await member.getByRole('button', { name: /^More actions for/ }).click()
-    await member.getByRole('button', { name: 'Set budget' }).click()
-  })
-  await members(owner.page)
-    .getByRole('row', { name: /admin.*\$0\.00 of \$12\.50/ })
-    .waitFor()
   const changed = members(owner.page).getByRole('row', { name: /admin/ })
   await changed.getByRole('button', { name: /^More actions for/ }).click()
   await changed.getByRole('button', { name: 'Remove' }).click()
@@ -223,74 +205,6 @@ it('a file of a table has every row, with ISO times and the units of its amounts
   expect(calls).toHaveLength(1)
   expect(calls[0]).toMatch(new RegExp(`^${parseAnswerId(id)},\\d{4}-\\d\\d-\\d\\dT`))
   expect(complaints).toEqual([])
-  await context.close()
-})
-
-it('an owner makes a workspace and switches to it: the tab reads and pays for the workspace until the owner switches back', async () => {
-  const wallet = newWallet()
-  const { context, page, complaints } = await open()
-  await openWallet(context, wallet)
-  await page.goto(`${site}/sign-in?to=/buyer/organizations`)
-  await page.getByRole('button', { name: 'Test wallet' }).click()
-  await heading(page, 'Organisations').waitFor()
-  const { operator } = doorsOf(network)
-  await operator('credit.grant', {
-    wallet: wallet.address.toLowerCase(),
-    amountUsd: 3,
-    ticket: `own-${wallet.address}`,
-    note: 'own',
-  })
-  await page.getByRole('button', { name: 'New organisation' }).click()
-  await page.getByLabel('Name').fill('Switchers')
-  await page.getByRole('button', { name: 'Create', exact: true }).click()
-  await page.getByRole('link', { name: 'Switchers' }).click()
-  await page.getByRole('button', { name: 'New workspace' }).click()
-  await page.getByLabel('Name of the workspace').fill('research')
-  await page.getByRole('button', { name: 'Create workspace' }).click()
-  const spaces = page.getByRole('table', { name: 'Workspaces' })
-  await setBudget(page, () => page.getByRole('button', { name: 'Set the budget of research' }).click())
-  await spaces.getByRole('row', { name: /research.*\$0\.00 of \$12\.50/ }).waitFor()
-  // A blank field removes the budget.
-  await page.getByRole('button', { name: 'Set the budget of research' }).click()
-  expect(await dialog(page).getByLabel('US dollars a month').inputValue()).toBe('12.5')
-  await dialog(page).getByLabel('US dollars a month').fill('')
-  await dialog(page).getByRole('button', { name: 'Save budget' }).click()
-  await spaces.getByRole('row', { name: /of \$12\.50/ }).waitFor({ state: 'detached' })
-  const sent: (string | undefined)[] = []
-  page.on('request', (request) => {
-    if (new URL(request.url()).pathname === '/v1/auth/playground') sent.push(request.headers()['x-mkt-workspace'])
-  })
-  await page.getByRole('button', { name: 'Switch to research' }).click()
-  const account = page.getByRole('button', { name: /^Account menu/ })
-  await account.getByText('Switchers / research').waitFor()
-  const balance = (amount: string) => page.locator('.stat', { hasText: 'Available credit' }).getByText(amount).waitFor()
-  await page.goto(`${site}/buyer/credit`)
-  await balance('$0.00')
-  await page.getByText('No ledger lines yet').waitFor()
-  await page.goto(`${site}/playground`)
-  await until('the playground opens a secret of the workspace', SCREEN_MS, async () => sent.length > 0)
-  expect(sent[0]).toMatch(/^wsp_/)
-  // The budgets of the workspace are those of its own keys: the playground has one there now.
-  await page.goto(`${site}/buyer/organizations`)
-  await page.getByRole('link', { name: 'Switchers' }).click()
-  await page.getByRole('button', { name: 'Key caps in research' }).click()
-  await page.waitForURL(/\/buyer\/limits$/)
-  await page.getByText('Your keys in Switchers / research').waitFor()
-  const limits = page.getByRole('table', { name: 'Limits of keys' })
-  await limits.getByRole('row', { name: /playground/i }).waitFor()
-  expect(await limits.locator('tbody tr').count()).toBe(1)
-  await account.click()
-  await page.getByRole('button', { name: 'Switchers / research', pressed: true }).waitFor()
-  await page.getByRole('button', { name: 'Personal account' }).click()
-  await account.getByText('Switchers / research').waitFor({ state: 'detached' })
-  await page.goto(`${site}/buyer/credit`)
-  await balance('$3.00')
-  expect(complaints).toEqual([])
-  // A tab that may not enter its workspace any more falls back to the own account.
-  await page.evaluate(() => sessionStorage.setItem('mkt_workspace', 'wsp_01K00000000000000000000000\\nGone / gone'))
-  await page.goto(`${site}/buyer/credit`)
-  await balance('$3.00')
-  expect(await page.evaluate(() => sessionStorage.getItem('mkt_workspace'))).toBeNull()
   await context.close()
 })
 

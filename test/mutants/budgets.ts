@@ -13,10 +13,10 @@ const ROWS = 'control-plane/db/budgets.ts'
 /** Mistakes that let calls exceed a budget, refuse calls that fit, or bind calls of others. */
 export const BUDGET_MUTANTS: readonly Mutant[] = [
   mutant('a-budget-refuses-nothing', GATE, RESERVE, {
-    "if left<low or (left<=0 and grant>0) then return 'B:'": "if left==nil then return 'B:'",
+    "if left<low or (left<=0 and grant>0) then return nil,'B:'": "if left==nil then return nil,'B:'",
   }),
   mutant('a-budget-does-not-bound-a-hold', GATE, RESERVE, {
-    'if grant>left then grant=left end\n      months': 'months',
+    'if grant>left then grant=left end\n    months': 'months',
   }),
   mutant('a-hold-is-not-counted-for-its-budgets', GATE, RESERVE, { '    countBudgets(counted,grant)\n': '' }),
   mutant('another-budget-is-named', GATE, RESERVE, { "'B:'..#months..": "'B:0'.." }),

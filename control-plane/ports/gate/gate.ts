@@ -29,7 +29,7 @@ export type PostedBefore = ReadonlySet<string>
 export type CountedKey = { readonly keyId: string; readonly account: AccountId }
 
 /** The subject of a counter: a key, or a budget by its id. */
-export type Counted = CountedKey | { readonly budgetId: string }
+export type CounterSubject = CountedKey | { readonly budgetId: string }
 
 /** An account in the gate. Spendable is posted − held − unposted. */
 export type GateBalance = {
@@ -72,7 +72,7 @@ export type Gate = {
    * Announces that a counter will be seeded with everything posted before a future instant. Returns the instant
    * that applies, which may be an earlier one. Undefined when the counter was already seeded in this epoch.
    */
-  markUse(counted: Counted, postedBefore: number): Promise<UseMark | undefined>
+  markUse(counted: CounterSubject, postedBefore: number): Promise<UseMark | undefined>
   /** Adds the ledger's figures to a marked counter. A repeat changes nothing. */
-  seedUse(counted: Counted, use: Omit<UseSeed, 'counter'>): Promise<void>
+  seedUse(counted: CounterSubject, use: Omit<UseSeed, 'counter'>): Promise<void>
 }

@@ -15,7 +15,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
-import type { Counted, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
+import type { CounterSubject, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
 import { gateClosed, runBatches, runEach } from './run-batches.ts'
 
 /** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading of the chain writes it again. */
@@ -120,7 +120,7 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehin
   }
 }
 
-function counterOf(counted: Counted, buckets: number): string {
+function counterOf(counted: CounterSubject, buckets: number): string {
   if ('budgetId' in counted) return moneyKeys.budget(counted.budgetId)
   return moneyKeys.keyUse(moneyBucket(counted.account, buckets), counted.keyId)
 }

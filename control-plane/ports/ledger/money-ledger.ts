@@ -108,8 +108,8 @@ export type MoneyLedger = MoneyReads & {
   /** The members that a rebuild waits for. */
   listMembers(): Promise<string[]>
   /**
-   * Balances of the first funded accounts and the use of capped keys and budgets, in one database snapshot; `now` is Unix
-   * milliseconds.
+   * Balances of the first funded accounts and the use of capped keys and budgets, in one database snapshot; `now` is
+   * Unix milliseconds.
    */
   readSnapshot(now: number, accounts: number): Promise<MoneySnapshot>
   /**

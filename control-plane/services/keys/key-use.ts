@@ -2,7 +2,7 @@ import type { Database } from '#control-plane/db/database.ts'
 import type { UsePeriod } from '#control-plane/db/money-epoch.ts'
 import { readPostedHorizon, sumBudgetUse, sumKeyUse } from '#control-plane/db/money-epoch.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { Counted, CountedKey } from '#control-plane/ports/gate/gate.ts'
+import type { CountedKey, CounterSubject } from '#control-plane/ports/gate/gate.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'
 
@@ -36,7 +36,7 @@ export async function seedBudgetUse(ctx: KeyUseCtx, budgetId: string): Promise<v
 
 type Sum = (period: UsePeriod) => Promise<{ readonly day: bigint; readonly month: bigint }>
 
-async function seedCounter({ db, gate, clock }: KeyUseCtx, counted: Counted, sum: Sum): Promise<void> {
+async function seedCounter({ db, gate, clock }: KeyUseCtx, counted: CounterSubject, sum: Sum): Promise<void> {
   const mark = await gate.markUse(counted, (await readPostedHorizon(db)) + AHEAD_MS)
   if (mark === undefined) return
   const { postedBefore, now } = mark

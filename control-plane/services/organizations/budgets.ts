@@ -136,6 +136,7 @@ export const setWorkspaceBudget = defineOperation({
     }),
 })
 
+type BudgetCtx = Pick<RunCtx, 'change' | 'clock' | 'db' | 'gate' | 'ids' | 'log' | 'publisher'>
 type Wish = { readonly organization: string; readonly limitUsd: MicroUsd | null }
 type FindSubject = (trx: Trx, organization: BudgetSubject['organization']) => Promise<BudgetSubject>
 
@@ -144,7 +145,7 @@ type FindSubject = (trx: Trx, organization: BudgetSubject['organization']) => Pr
  * or from the acknowledgement of its posting, which names the stored budgets.
  */
 async function setBudget(
-  ctx: RunCtx,
+  ctx: BudgetCtx,
   actor: SessionActor | OrgActor,
   { organization: asked, limitUsd: limitMicro }: Wish,
   find: FindSubject,

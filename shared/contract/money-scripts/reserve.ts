@@ -59,6 +59,21 @@ export type ReserveAnswer =
 
 const FIELDS = 10
 
+/** Returns the grant that every budget covers with the counters in the form of `bg`, or nil with the refusal. */
+const BOUND_BY_BUDGETS = `local function boundByBudgets(budgets,grant,low)
+  local months={}
+  for name,limit in string.gmatch(budgets,'(%S+) (%d+)') do
+    local spent=readUse(name)
+    if not spent then return nil,'S' end
+    local left=tonumber(limit)-spent.mu
+    if left<low or (left<=0 and grant>0) then return nil,'B:'..#months..':'..digits(spent.mu)..':'..digits(now) end
+    if grant>left then grant=left end
+    months[#months+1]=name..' '..spent.month
+  end
+  return grant,table.concat(months,' ')
+end
+`
+
 /**
  * The writes of a reserve go to replicas and not to the log on disk (redis.set_repl, since Redis 5): a server that
  * starts from its log knows no script, so it is rebuilt, and a rebuild counts the calls that their processes report and
@@ -68,7 +83,7 @@ const FIELDS = 10
  * An emptied server still knows the script: the bucket's own note of its epoch closes the gate at once.
  */
 export function reserveScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${BUDGETS}${readFields(FIELDS)}pcall(redis.set_repl,redis.REPL_REPLICA)
+  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${BUDGETS}${BOUND_BY_BUDGETS}${readFields(FIELDS)}pcall(redis.set_repl,redis.REPL_REPLICA)
 local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
 local accounts={}
 local function accountOf(key)
@@ -114,16 +129,8 @@ local function operation(i)
   end
   local counted
   if budgets~='' then
-    local months={}
-    for name,limit in string.gmatch(budgets,'(%S+) (%d+)') do
-      local spent=readUse(name)
-      if not spent then return 'S' end
-      local left=tonumber(limit)-spent.mu
-      if left<low or (left<=0 and grant>0) then return 'B:'..#months..':'..digits(spent.mu)..':'..digits(now) end
-      if grant>left then grant=left end
-      months[#months+1]=name..' '..spent.month
-    end
-    counted=table.concat(months,' ')
+    grant,counted=boundByBudgets(budgets,grant,low)
+    if not grant then return counted end
   end
   local amount=digits(grant)
   local deadline=digits(now+tonumber(ttl))

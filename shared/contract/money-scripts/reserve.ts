@@ -140,10 +140,7 @@ local function operation(i)
   else
     redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key','','node',node,'t0',digits(now),'exp',deadline)
   end
-  if counted then
-    redis.call('HSET',hold,'bg',counted)
-    countBudgets(counted,grant)
-  end
+  if counted then redis.call('HSET',hold,'bg',counted) countBudgets(counted,grant) end
   A.free=free-grant
   add(account,'h',grant)
   enter(KEYS[1],deadline,rid)

@@ -128,10 +128,8 @@ local function operation(i)
     end
   end
   local counted
-  if budgets~='' then
-    grant,counted=boundByBudgets(budgets,grant,low)
-    if not grant then return counted end
-  end
+  if budgets~='' then grant,counted=boundByBudgets(budgets,grant,low) end
+  if not grant then return counted end
   local amount=digits(grant)
   local deadline=digits(now+tonumber(ttl))
   if use then

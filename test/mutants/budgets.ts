@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { mutant, seeds, tests } from './mutant.ts'
+import { editsOf, mutant, seeds, tests } from './mutant.ts'
 
 const GATE = tests('rails/budgets')
 const DOORS = tests('doors/budgets')
@@ -74,12 +74,17 @@ export const BUDGET_MUTANTS: readonly Mutant[] = [
     'control-plane/services/gate/gate-rebuild.ts#seedSnapshot',
     { '    ...budgetUses.map((use) => toSeed(use, keeper.budgetCounter(use.id))),\n': '' },
   ),
-  mutant(
-    'harvested_captures_count_for_no_budget',
-    seeds(60, { budgets: true }),
-    'control-plane/ports/gate-keeper/redis-harvest.ts#readCaptures',
-    {
-      'budgets === undefined ? capture : { ...capture, budgets }': 'capture',
-    },
-  ),
+  // The harvest and the journal bring the same captures, so that each hides the absence of the other.
+  {
+    name: 'brought-captures-count-for-no-budget',
+    noticedBy: DOORS,
+    edits: [
+      ...editsOf('control-plane/ports/gate-keeper/redis-harvest.ts#readCaptures', {
+        'budgets === undefined ? capture : { ...capture, budgets }': 'capture',
+      }),
+      ...editsOf('data-plane/store/open-calls.ts#captureOf', {
+        '    ...(read.budgets && { budgets: read.budgets }),\n': '',
+      }),
+    ],
+  },
 ]

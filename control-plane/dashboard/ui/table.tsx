@@ -168,7 +168,7 @@ type CellProps = {
   readonly children: ReactNode
 }
 
-/** The content of a cell. Contexts are left out where no amount and no instant reads them, for the speed of long lists. */
+/** The content of a cell. Contexts that no amount and no instant reads are left out, for the speed of long lists. */
 function Cell({ digits, isZoneNamed, children }: CellProps) {
   const content = <span>{children}</span>
   if (isZoneNamed) return <ZoneNamed value>{content}</ZoneNamed>

@@ -7,8 +7,8 @@ const PATIENCE = 20
 /** Milliseconds for which a test waits for an event, a program or a screen, on a busy machine, too. */
 export const BUSY_MS = 300_000
 /**
- * Environment of a data plane. A busy machine delays every event loop, and the plane would refuse calls for it. Tests of
- * other subjects do not judge that.
+ * Environment of a data plane. A busy machine delays every event loop, and the plane would refuse calls for it. Tests
+ * of other subjects do not judge that.
  */
 export const ANY_LOOP_DELAY = { MAX_EVENT_LOOP_DELAY_MS: '60000' }
 /** Below the time that a test may take, so that the error names the check. */

@@ -22,14 +22,14 @@ export type CallSettings = {
 export type Picture = { readonly name: string; readonly bytes: number; readonly url: string }
 export type Question = { readonly text: string; readonly pictures: readonly Picture[] }
 /** A question with the answer that a column gave. */
-export type Exchange = { readonly question: Question; readonly answer: string }
+export type ChatExchange = { readonly question: Question; readonly answer: string }
 
 /** A call of the API as the playground makes it. */
 export type ApiCall = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
 
 type ChatInput = {
   readonly settings: CallSettings
-  readonly exchanges: readonly Exchange[]
+  readonly exchanges: readonly ChatExchange[]
   readonly question: Question
 }
 

@@ -3,7 +3,7 @@ import type { PayingCall } from '#control-plane/dashboard/data/paid-call.ts'
 import type { Answering } from './answer-chat.ts'
 import { answerChat } from './answer-chat.ts'
 import { answerJob, answerPicture, answerSpeech } from './answer-media.ts'
-import type { ApiCall, CallSettings, Exchange, Question } from './call-of.ts'
+import type { ApiCall, CallSettings, ChatExchange, Question } from './call-of.ts'
 import { callOf, isJob } from './call-of.ts'
 import type { Making, ShownColumn } from './columns.ts'
 import { readRecord } from './read-record.ts'
@@ -26,7 +26,7 @@ const ANSWERS: { readonly [Kind in Making]: (call: ApiCall, answering: Answering
 }
 
 /** The turns of a column so far. A failed answer is left out. */
-export function exchangesWith(turns: readonly ChatTurn[], column: string): readonly Exchange[] {
+export function exchangesWith(turns: readonly ChatTurn[], column: string): readonly ChatExchange[] {
   return turns.flatMap(({ question, replies }) => {
     const reply = replies[column]
     return reply === undefined || reply.text === '' || reply.state === 'failed'

@@ -288,7 +288,7 @@ describe('the page', () => {
     await page.keyboard.press('Escape')
     // A screen of another side says so and leads to the sign-in.
     await page.goto(`${site}/buyer/keys`)
-    await page.getByText('You are signed in with an operator key.').waitFor()
+    await page.getByText('You are signed in as operator.').waitFor()
     await signOut(page)
     await page.getByText('to see this page').waitFor()
     expect(complaints).toEqual([])

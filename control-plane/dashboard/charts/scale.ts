@@ -1,15 +1,14 @@
-/** The tops of an axis within ten, and within a larger power of ten. Half of each is a round number of counts. */
-const TOPS = [2, 4, 6, 8, 10]
-const LARGE_TOPS = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10]
+/** The tops of an axis within a power of ten. Half of each is a round number; within ten, the even ones have whole halves. */
+const TOPS = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10]
 
 /**
- * The round number at the top of an axis that holds a value, at most half as high again above ten. Half of the top is
+ * The round number at the top of an axis that holds a value, above ten at most half as high again. Half of the top is
  * round, too, and whole on an axis of counts.
  */
 export function niceTop(value: number): number {
   if (value <= 0) return 1
   const step = 10 ** Math.floor(Math.log10(value))
-  const top = (step > 1 ? LARGE_TOPS : TOPS).find((factor) => factor * step >= value) ?? 10
+  const top = TOPS.find((factor) => factor * step >= value && (step > 1 || factor % 2 === 0)) ?? 10
   return Number((top * step).toPrecision(2))
 }
 

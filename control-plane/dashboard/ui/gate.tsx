@@ -1,13 +1,13 @@
+import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { isPassing } from '#control-plane/dashboard/data/client.ts'
 import type { PageSide } from '#control-plane/dashboard/data/session.tsx'
 import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
+import { BookPicture } from './book-picture.tsx'
 import { Page } from './page.tsx'
+import type { SIDE_USES } from './side-uses.ts'
 import { ErrorNotice, Notice, SignInBeside, SkeletonScreen } from './states.tsx'
-
-/** Readers without access are few, so their screen is a script of its own. */
-const Stranger = lazy(() => import('./stranger.tsx').then(({ Stranger: part }) => ({ default: part })))
 
 /** True after a session ended by itself on this screen. A sign-out resets it. */
 function useWasIn(side: PageSide): boolean {
@@ -63,9 +63,33 @@ export function Gate({
       </Page>
     )
   }
+  return <Stranger side={side} title={title} />
+}
+
+/** The screen of a side for a reader without access: the use of the side, and the way in. */
+function Stranger({ side, title }: { readonly side: PageSide; readonly title: string }) {
+  const { kind } = useViewer()
+  const { href } = useLocation()
+  const [uses, setUses] = useState<typeof SIDE_USES>()
+  // Few readers need these texts, so they are a script of their own.
+  useEffect(() => void import('./side-uses.ts').then((texts) => setUses(texts.SIDE_USES)), [])
+  const who = `${side === 'operator' ? 'an' : 'a'} ${side}`
   return (
-    <Suspense fallback={<Page title={title}>{null}</Page>}>
-      <Stranger side={side} title={title} />
-    </Suspense>
+    <Page
+      title={title}
+      about={`Sign in as ${who} to see this page.${kind === 'nobody' ? '' : ` You are signed in as ${kind}.`}`}
+    >
+      <section className="card intro gate" aria-label="Sign in">
+        <div>
+          <p>{uses?.[side]}</p>
+          <div className="actions">
+            <Link to="/sign-in" search={{ to: href }} className="button" data-kind="primary">
+              {`Sign in as ${who}`}
+            </Link>
+          </div>
+        </div>
+        <BookPicture />
+      </section>
+    </Page>
   )
 }

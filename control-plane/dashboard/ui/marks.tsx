@@ -47,22 +47,6 @@ export function Amount({ micro }: { readonly micro: Micro | null | undefined }) 
   )
 }
 
-/** Characters of an exact amount after its cents. */
-const TAIL_CHARS = 4
-
-/** An amount to the micro-dollar, so that amounts beside each other add up in sight. The eye reads the cents first. */
-export function Exact({ micro }: { readonly micro: Micro | null | undefined }) {
-  if (micro === null || micro === undefined) return <Unknown />
-  const text = exactMoney(micro)
-  if (toMicro(micro) % CENT_MICRO === 0n) return text.slice(0, -TAIL_CHARS)
-  return (
-    <>
-      {text.slice(0, -TAIL_CHARS)}
-      <small className="tail">{text.slice(-TAIL_CHARS)}</small>
-    </>
-  )
-}
-
 export function Unknown() {
   return (
     <span className="muted" title="Not enough data">
@@ -71,17 +55,19 @@ export function Unknown() {
   )
 }
 
-/** True in a column whose head names UTC, so that its cells do not. */
-export const ZoneNamed = createContext(false)
+type TimeProps = {
+  readonly at: number | null | undefined
+  /** True below a head that names UTC. */
+  readonly isInColumn?: boolean
+}
 
 /** An instant in the reader's zone. */
-export function Time({ at }: { readonly at: number | null | undefined }) {
+export function Time({ at, isInColumn = false }: TimeProps) {
   const { zone } = useSettings()
-  const isZoneNamed = use(ZoneNamed)
   if (at === null || at === undefined) return <Unknown />
   return (
-    <time className="nowrap" dateTime={new Date(at).toISOString()} title={instant(at, zone)}>
-      {instant(at, zone, isZoneNamed)}
+    <time className="nowrap" dateTime={new Date(at).toISOString()}>
+      {instant(at, zone, isInColumn)}
     </time>
   )
 }

@@ -8,7 +8,7 @@ import { Code } from './copy.tsx'
 import { Dialog, useDialog } from './dialog.tsx'
 import type { FileColumn } from './file.ts'
 import { csvOf, openLink, saveFile } from './file.ts'
-import { MoneyDigits, Time, ZoneNamed } from './marks.tsx'
+import { MoneyDigits, Time } from './marks.tsx'
 import { RowsShown } from './pager.tsx'
 import type { RowOrder } from './row-order.ts'
 import { amountOf, isAmount, nextOrder, sortedRows } from './row-order.ts'
@@ -34,7 +34,7 @@ export type Column<Row> = FileColumn<Row> & {
   readonly isInstant?: boolean
 }
 
-/** A column of instants. `none` is the text for a row without one. */
+/** A column of instants. `none` is the text for a row without one, and the other cells then name the zone. */
 export function timeColumn<Row>(
   label: string,
   at: (row: Row) => number | null | undefined,
@@ -42,8 +42,9 @@ export function timeColumn<Row>(
 ): Column<Row> {
   return {
     label,
-    isInstant: true,
-    cell: (row) => (none !== undefined && (at(row) ?? null) === null ? none : <Time at={at(row)} />),
+    isInstant: none === undefined,
+    cell: (row) =>
+      none !== undefined && at(row) == null ? none : <Time at={at(row)} isInColumn={none === undefined} />,
     text: at,
     unit: 'time',
     ...more,
@@ -88,7 +89,6 @@ export function Table<Row>(props: TableProps<Row>) {
   const places = placesOf(columns)
   // Amounts beside each other add up in sight, so that all columns have the same decimals.
   const digits = digitsOf(columns.flatMap((column) => rows.map((row) => amountOf(column, row))))
-  const zoned = columns.map((column) => isUtc && hasInstants(column, rows))
   return (
     <div>
       <div className="table-wrap">
@@ -96,11 +96,11 @@ export function Table<Row>(props: TableProps<Row>) {
           <caption className="hidden">{label}</caption>
           <thead>
             <tr>
-              {columns.map((column, at) => (
+              {columns.map((column) => (
                 <Head
                   key={column.label}
                   column={column}
-                  isZoned={zoned[at] === true}
+                  isUtc={isUtc}
                   isPaged={props.order !== undefined}
                   order={order}
                 />
@@ -131,9 +131,13 @@ export function Table<Row>(props: TableProps<Row>) {
                       data-blank={isBlank(column, row) ? '' : undefined}
                       className={column.isNumber ? 'num' : undefined}
                     >
-                      <Cell digits={isAmount(column) ? digits : undefined} isZoneNamed={zoned[at] === true}>
-                        {column.cell(row)}
-                      </Cell>
+                      {isAmount(column) ? (
+                        <MoneyDigits value={digits}>
+                          <span>{column.cell(row)}</span>
+                        </MoneyDigits>
+                      ) : (
+                        <span>{column.cell(row)}</span>
+                      )}
                     </td>
                   ))}
                 </tr>
@@ -156,23 +160,10 @@ export function Table<Row>(props: TableProps<Row>) {
           {rows.length < all.length ? <Button onClick={() => setWhole(true)}>Show all</Button> : null}
         </div>
         <TableTools label={label} columns={columns} rows={all} curl={curl} {...(whole && { whole })} />
-        {zoned.includes(true) ? <span className="phone-zone">Times in UTC</span> : null}
+        {isUtc && columns.some(({ isInstant }) => isInstant) ? <span className="phone-zone">Times in UTC</span> : null}
       </div>
     </div>
   )
-}
-
-type CellProps = {
-  readonly digits: number | undefined
-  readonly isZoneNamed: boolean
-  readonly children: ReactNode
-}
-
-/** The content of a cell. Contexts that no amount and no instant reads are left out, for the speed of long lists. */
-function Cell({ digits, isZoneNamed, children }: CellProps) {
-  const content = <span>{children}</span>
-  if (isZoneNamed) return <ZoneNamed value>{content}</ZoneNamed>
-  return digits === undefined ? content : <MoneyDigits value={digits}>{content}</MoneyDigits>
 }
 
 type Grouped<Row> = { readonly key: string; readonly head: ReactNode; readonly members: readonly Row[] }
@@ -217,11 +208,6 @@ function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
   return text !== undefined && (value === null || value === undefined || value === '')
 }
 
-/** True for a column with an instant in its rows. A column of "never" needs no zone. */
-function hasInstants<Row>({ isInstant, text }: Column<Row>, rows: readonly Row[]): boolean {
-  return isInstant === true && rows.some((row) => typeof text?.(row) === 'number')
-}
-
 const CONTROLS = 'a, button, input, select, textarea, label, summary'
 
 /**
@@ -238,16 +224,15 @@ function openRow(event: MouseEvent<HTMLTableRowElement>): void {
 
 type HeadProps<Row> = {
   readonly column: Column<Row>
-  /** True for a head that names UTC. */
-  readonly isZoned: boolean
+  readonly isUtc: boolean
   readonly isPaged: boolean
   readonly order: TableProps<Row>['order']
 }
 
 /** The head of a column. A press sorts by the column, and a second press reverses the order. */
-function Head<Row>({ column, isZoned, isPaged, order }: HeadProps<Row>) {
+function Head<Row>({ column, isUtc, isPaged, order }: HeadProps<Row>) {
   const { label, isNumber = false, isLowFirst = false, text, order: name } = column
-  const head = isZoned ? `${label} (UTC)` : label
+  const head = isUtc && column.isInstant ? `${label} (UTC)` : label
   const by = isPaged ? name : text === undefined ? undefined : label
   const className = isNumber ? 'num' : undefined
   if (order === undefined || by === undefined) {

@@ -218,7 +218,7 @@ function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string
       label: 'When',
       cell: ({ requestId, createdAt }) => (
         <button type="button" className="link" onClick={() => open(requestId)}>
-          <Time at={createdAt} />
+          <Time at={createdAt} isInColumn />
         </button>
       ),
       text: ({ createdAt }) => createdAt,

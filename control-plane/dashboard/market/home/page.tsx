@@ -123,34 +123,34 @@ function Proof({
 const STEPS = [
   {
     title: 'Sellers list capacity',
-    text: 'Companies with unused credits or volume prices at a provider list them at a discount, model by model.',
+    text: 'Companies list unused credits at a discount, model by model.',
   },
   {
     title: 'You call one API',
-    text: 'OpenAI and Anthropic clients work as they are. Change the base URL and the key.',
+    text: 'Keep your client. Change the base URL and the key.',
   },
   {
     title: 'The cheapest seller serves it',
-    text: 'If a seller fails, the next one answers, and the failed attempt costs nothing. The receipt says who served the call and why.',
+    text: 'If a seller fails, the next one answers.',
   },
 ] as const
 
 const SIDES = [
   {
     title: 'For buyers',
-    text: 'Set a budget for each key, choose the providers, and see every call with its cost to the millionth of a dollar. Pay with prepaid credit, or per call from a wallet.',
+    text: 'Set a budget for each key, and see what every call cost.',
     to: '/start',
     label: 'Get started',
   },
   {
     title: 'For sellers',
-    text: 'Turn unused capacity into USDC. Your provider key stays encrypted, you set discounts and daily caps, and payouts are automatic.',
+    text: 'Turn unused capacity into USDC. Your key stays encrypted, and payouts are automatic.',
     to: '/seller/start',
     label: 'List capacity',
   },
   {
     title: 'For operators',
-    text: 'Run a market of your own. The ledger is double entry and checked all the time, and every process may die at any moment without losing a cent.',
+    text: 'Run a market of your own, with a double-entry ledger.',
     to: '/docs/operate',
     label: 'Read the guide',
   },
@@ -176,16 +176,16 @@ function About() {
         <ul className="three">
           <li>
             <h3>Pay per call</h3>
-            <p>You pay the price that the seller asked when you called. No subscription, no minimum.</p>
+            <p>No subscription, no minimum.</p>
           </li>
           <li>
             <h3>Failures are free</h3>
-            <p>A call without an answer costs nothing. What a call reserves and does not use comes back at once.</p>
+            <p>A call without an answer costs nothing.</p>
           </li>
           <li>
             <h3>One fee</h3>
             <p>
-              Sellers pay the fee of the market out of their price. <a href="/fees">See the fee</a>
+              Sellers pay the fee of the market. <a href="/fees">See the fee</a>
             </p>
           </li>
         </ul>

@@ -7,7 +7,8 @@ import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { kindText } from '#control-plane/dashboard/operator/ledger-words.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Ago, Badge, Exact, Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
+import { Exact } from '#control-plane/dashboard/ui/exact.tsx'
+import { Ago, Badge, Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -205,7 +206,7 @@ function Calls({ account: { calls, buyerAccount }, curl }: Props) {
       label: 'When',
       cell: ({ startedAt, rid }) => (
         <Link to="/operator/support" search={{ account: buyerAccount, call: rid }}>
-          <Time at={startedAt} />
+          <Time at={startedAt} isInColumn />
         </Link>
       ),
       text: ({ startedAt }) => startedAt,

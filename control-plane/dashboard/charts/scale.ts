@@ -1,4 +1,7 @@
-/** The tops of an axis within a power of ten. Half of each is a round number; within ten, the even ones have whole halves. */
+/**
+ * The tops of an axis within a power of ten. Half of each is a round number; within ten, the even ones have whole
+ * halves.
+ */
 const TOPS = [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10]
 
 /**

@@ -67,10 +67,8 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
     if not use then return 'S' end
   end
   local counted
-  if st=='open' then
-    if H.bg then correctBudgets(H.bg,tonumber(used)-tonumber(H.amt)) end
-  elseif H.bg and st then counted=H.bg
-  elseif budgets~='' then
+  if st~='open' and st and H.bg then counted=H.bg
+  elseif st~='open' and budgets~='' then
     counted=budgetsAt(budgets,admittedAt(rid))
     if not counted then return 'S' end
   end
@@ -81,6 +79,7 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
     else redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt,'used',used,'acct',H.acct,'key',H.key,'node',H.node,'t0',H.t0,'exp',H.exp,'ev',event) end
     add(account,'h',-tonumber(H.amt))
     if H.kd then correctUse(counter,H.kd,H.km,tonumber(used)-tonumber(H.amt)) end
+    if H.bg then correctBudgets(H.bg,tonumber(used)-tonumber(H.amt)) end
   else
     if not openAccount(account) then return 'S' end
     redis.call('DEL',hold)

@@ -61,9 +61,9 @@ describe('the descriptions of commands', () => {
 
   it('are written by hand where a command does more than one operation, or a part of one', () => {
     const ofOperations = new Set(readProcedures().map(({ words }) => `${words.summary}.`))
-    // Reads of the data plane, signatures of a wallet, several operations, or a single value of a member.
+    // Reads of the data plane, signatures of a wallet, a management key, several operations, or one value of a member.
     const own = `login, logout, whoami, completion, models, markets, book, chat, pay, route explain, deposit,
-      allowance open, allowance revoke, key, keys list, keys create, keys revoke, keys freeze, keys unfreeze, sell, offers activate, offers pause, offers cancel-all,
+      allowance open, allowance revoke, key, budgets list, budgets set, keys list, keys create, keys revoke, keys freeze, keys unfreeze, sell, offers activate, offers pause, offers cancel-all,
       lent pause, lent activate, operator resources put, operator setup, operator catalog refresh,
       operator catalog import, operator providers trust, operator providers distrust,
       operator payout-holds list, operator features on, operator features off, operator limits set,

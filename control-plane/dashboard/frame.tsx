@@ -1,6 +1,6 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useEffect, useId, useRef, useState, useSyncExternalStore } from 'react'
+import { useEffect, useId, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { PageSide, Viewer } from './data/session.tsx'
 import { isOfSide, useReadForViewer, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
@@ -23,7 +23,7 @@ export function Frame() {
   const [isOpen, setOpen] = useState(false)
   const palette = useDialog()
   // biome-ignore lint/correctness/useExhaustiveDependencies: Another screen closes the menu.
-  useEffect(() => setOpen(false), [path])
+  useLayoutEffect(() => setOpen(false), [path])
   useFocusOnScreen()
   useReadForViewer()
   return (
@@ -164,7 +164,7 @@ function Foot() {
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const menu = useRef<HTMLDivElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: Another screen closes the menu.
-  useEffect(() => menu.current?.hidePopover(), [path])
+  useLayoutEffect(() => menu.current?.hidePopover(), [path])
   const kind = viewer.isKnown ? viewer.kind : viewer.likely
   const name = nameOf(viewer)
   const workspace = kind === 'session' ? chosenWorkspace() : undefined

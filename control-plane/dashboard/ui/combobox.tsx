@@ -1,5 +1,5 @@
 import type { KeyboardEvent } from 'react'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useId, useLayoutEffect, useRef, useState } from 'react'
 import { placeAfter } from './place-after.ts'
 
 export type Suggestion = { readonly value: string; readonly label: string; readonly about?: string }
@@ -98,7 +98,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
 function useFieldText(chosen: string) {
   const [text, setText] = useState(chosen)
   const isTyped = useRef(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The name can come with the suggestions, after the reader began to type.
     if (!isTyped.current) setText(chosen)
   }, [chosen])

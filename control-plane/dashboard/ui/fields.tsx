@@ -1,5 +1,5 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 
 type FieldProps = {
   readonly label: string
@@ -125,7 +125,8 @@ export function Search({ label, value, onSearch, placeholder }: SearchProps) {
   const [text, setText] = useState(value)
   /** The texts that were searched for and have not come back as the value, oldest first. */
   const pending = useRef<readonly string[]>([])
-  useEffect(() => {
+  // A layout effect: letters that are typed as soon as the field shows come after it.
+  useLayoutEffect(() => {
     // Text that was typed while searches ran stays. The back button and a link bring their own text.
     const at = pending.current.lastIndexOf(value)
     pending.current = at === -1 ? [] : pending.current.slice(at + 1)

@@ -58,13 +58,20 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
+/**
+ * The place of a screen that the page's script drew. The server draws the heads of some screens before the script runs,
+ * without this attribute: keys pressed on them are lost.
+ */
+const RUNNING = 'main[tabindex]'
+
 /** Waits until a screen is loaded: it has a heading, and no placeholders. */
 export async function waitForScreen(page: Page): Promise<void> {
-  await page.locator('main h1').first().waitFor()
+  await page.locator(`${RUNNING} h1`).first().waitFor()
   await page.locator('main [aria-busy="true"], main .skeleton').first().waitFor({ state: 'detached' })
 }
 
-export const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+export const heading = (page: Page, name: string) =>
+  page.locator(RUNNING).getByRole('heading', { level: 1, name, exact: true })
 export const dialog = (page: Page) => page.getByRole('dialog')
 
 const MAX_TABS = 60

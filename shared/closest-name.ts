@@ -10,17 +10,17 @@ const MIN_CHANGES = 2
 /** The name that was most likely meant. Undefined when none is near. */
 export function closestName(text: string, names: Iterable<string>): string | undefined {
   if (text === '' || text.length > MAX_CHARACTERS) return undefined
-  const wanted = bare(text)
+  const typed = bare(text)
   let best: { readonly name: string; readonly changes: number } | undefined
   let compared = 0
   for (const name of names) {
     compared += 1
     if (compared > MAX_NAMES) break
-    const changes = distance(wanted, bare(name))
+    const changes = distance(typed, bare(name))
     if (changes < (best?.changes ?? Number.POSITIVE_INFINITY)) best = { name, changes }
   }
-  const limit = Math.max(MIN_CHANGES, Math.floor(wanted.length * MAX_SHARE))
-  return best !== undefined && best.changes <= limit && best.changes < wanted.length ? best.name : undefined
+  const limit = Math.max(MIN_CHANGES, Math.floor(typed.length * MAX_SHARE))
+  return best !== undefined && best.changes <= limit && best.changes < typed.length ? best.name : undefined
 }
 
 /** A name as its id would be written: "Claude 3.5 Haiku" is claude-3.5-haiku, and a lab in front does not count. */

@@ -33,13 +33,13 @@ export type Connection = {
 }
 
 /** Finds the market and its keys. Nothing is read before it is needed, and nothing is sent. */
-export function connect(config: CliConfig, wanted: WantedConnection): Connection {
+export function connect(config: CliConfig, options: WantedConnection): Connection {
   const sandbox = readSandbox(config.sandboxFile)
-  const { url, foundIn } = findUrl(config, wanted, sandbox?.url)
+  const { url, foundIn } = findUrl(config, options, sandbox?.url)
   const control = config.controlUrl === undefined ? url : checkUrl(config.controlUrl, 'MARKET_CONTROL_URL')
 
   function key(side: Side): string | undefined {
-    if (wanted.keyFile !== undefined) return readSecretIn(wanted.keyFile).reveal()
+    if (options.keyFile !== undefined) return readSecretIn(options.keyFile).reveal()
     const given = config.keys[side]
     if (given !== undefined) return given.reveal()
     // A key kept for one market is never sent to another.
@@ -90,10 +90,10 @@ function isControlPath(path: string): boolean {
 
 function findUrl(
   config: CliConfig,
-  wanted: WantedConnection,
+  options: WantedConnection,
   sandboxUrl: string | undefined,
 ): { url: string; foundIn: string } {
-  if (wanted.url !== undefined) return { url: checkUrl(wanted.url, '--url'), foundIn: '--url' }
+  if (options.url !== undefined) return { url: checkUrl(options.url, '--url'), foundIn: '--url' }
   if (config.url !== undefined) return { url: checkUrl(config.url, 'MARKET_URL'), foundIn: 'MARKET_URL' }
   if (sandboxUrl !== undefined) return { url: trimmed(sandboxUrl), foundIn: config.sandboxFile }
   const { current } = readCredentials(config.folder)

@@ -39,7 +39,7 @@ async function runCommand({ command, given, config, terminal }: Job): Promise<nu
   const { url, keyFile, json } = given.options
   const isJson = json === true
   try {
-    const wanted = { url: typeof url === 'string' ? url : undefined, keyFile: textOf(keyFile) }
+    const chosen = { url: typeof url === 'string' ? url : undefined, keyFile: textOf(keyFile) }
     let known: Connection | undefined
     const cli: Cli = {
       terminal,
@@ -47,7 +47,7 @@ async function runCommand({ command, given, config, terminal }: Job): Promise<nu
       table: { groups: GROUPS, commands: COMMANDS },
       // Shell completion needs no market.
       get connection() {
-        known ??= connect(config, wanted)
+        known ??= connect(config, chosen)
         return known
       },
     }

@@ -14,8 +14,8 @@ export async function findRecordNames(
   db: Database,
   ids: readonly (string | null)[],
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = [...new Set(ids.filter((id) => id !== null))]
-  if (wanted.length === 0) return new Map()
+  const uniqueIds = [...new Set(ids.filter((id) => id !== null))]
+  if (uniqueIds.length === 0) return new Map()
   const rows = await readRows(
     db,
     NAME_ROW,
@@ -38,7 +38,7 @@ export async function findRecordNames(
       select w.id, o.name || ', ' || w.name from workspace w join organization o on o.id = w.organization_id
       union all
       select id, title from declared_incident
-    ) n where n.id = any(${wanted}) and n.name <> ''`,
+    ) n where n.id = any(${uniqueIds}) and n.name <> ''`,
   )
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

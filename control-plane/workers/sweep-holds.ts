@@ -33,10 +33,10 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
     run: async (ending) => {
       const isQuiet = (await plane.usageQueue.depth()) === 0
       const afterMs = isQuiet ? unpostedWhenQuietMs : unpostedAfterMs
-      const { expired, posted, told } = await sweepHolds(plane, afterMs, ending)
+      const { expired, posted, announced } = await sweepHolds(plane, afterMs, ending)
       plane.metrics.swept('expired', expired)
       plane.metrics.swept('posted', posted)
-      plane.metrics.swept('told', told)
+      plane.metrics.swept('told', announced)
       plane.metrics.swept('debits', await finishDebits(plane))
     },
   })

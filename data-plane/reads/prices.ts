@@ -15,9 +15,9 @@ const MICRO_PER_USD = 1e6
 
 /**
  * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. A model that is
- * not priced by the token has null there, and its price under the name of its unit. Tokens of images and of sound that
- * have a price of their own are there, too, by the million. `overrides` are the conditional prices. Under a floor of
- * the path, offers below it do not count.
+ * not priced by the token has null as `input` and `output`, and its price under the name of its unit. Image and audio
+ * tokens with their own price are listed the same way, per million. `overrides` are the conditional prices. With a
+ * discount floor in the path, only offers at or above the floor count.
  */
 export const listPrices: Read = ({ market, memory }, { floorPercent = 0 }) => {
   const now = market()

@@ -41,8 +41,8 @@ export const PAID_HEADERS = Object.keys(HEADERS).filter(
 /** The responses for an operation's refusals, by status. */
 export function refusalsOf(shape: ErrorShape, statuses: readonly number[]): Json {
   const known = codesByStatus(shape)
-  const wanted = [...new Set(statuses)].filter((status) => known.has(status)).sort((left, right) => left - right)
+  const listed = [...new Set(statuses)].filter((status) => known.has(status)).sort((left, right) => left - right)
   return Object.fromEntries(
-    wanted.map((status) => [String(status), { $ref: `#/components/responses/${refusalName(shape, status)}` }]),
+    listed.map((status) => [String(status), { $ref: `#/components/responses/${refusalName(shape, status)}` }]),
   )
 }

@@ -51,10 +51,10 @@ export function administer(provider: Administered, path: string, body: unknown):
   }
 }
 
-const ChainWish = z.object({ url: z.url() })
+const ChainSchema = z.object({ url: z.url() })
 
 function connectChain({ chain }: Administered, body: unknown): AdminAnswer {
-  const parsed = ChainWish.safeParse(body)
+  const parsed = ChainSchema.safeParse(body)
   if (!parsed.success) return [400, { error: 'expected { url }' }]
   chain.url = parsed.data.url
   return [200, { ok: true }]

@@ -47,7 +47,7 @@ export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: reado
   const goods = await readGoods(ctx)
   if (callCount < 1 || goods.length === 0) return 0
   await makeMonthPartitions(ctx.db, from - 1, 1)
-  await fund(ctx, accountsOf(buyers), { wanted: callCount, from })
+  await fund(ctx, accountsOf(buyers), { calls: callCount, from })
   const span = { from, to: now - MINUTE, count: callCount }
   const past = createPastCalls({ goods, buyers, feeBps: ctx.settings.platformFeeBps, span })
   const postedCount = await postAll(ctx, past)
@@ -96,9 +96,9 @@ const accountsOf = (buyers: readonly PastBuyer[]) => [...new Set(buyers.map(({ a
 async function fund(
   ctx: HistoryCtx,
   accounts: readonly string[],
-  { wanted, from }: { readonly wanted: number; readonly from: number },
+  { calls, from }: { readonly calls: number; readonly from: number },
 ): Promise<void> {
-  const amountUsd = Math.max(MIN_GRANT_DOLLARS, Math.ceil((wanted * DOLLARS_A_CALL) / accounts.length))
+  const amountUsd = Math.max(MIN_GRANT_DOLLARS, Math.ceil((calls * DOLLARS_A_CALL) / accounts.length))
   const then = { ...ctx, ids: createIds({ now: () => from - 1 }) }
   for (const account of accounts) {
     if (!isId('acc', account)) continue

@@ -60,7 +60,7 @@ export const EMAIL_MUTANTS: readonly Mutant[] = [
     'if (await hasEmail(db, user, address)) return': 'if ((await hasEmail(db, user, address)) !== null) return',
   }),
   mutant('a-token-ends-any-alert', ALERTS_TEST, `${ALERT_MAIL}#endAlert`, {
-    ' || !timingSafeEqual(given, wanted)': ' || timingSafeEqual(given, given) === (wanted.length === 0)',
+    ' || !timingSafeEqual(given, expected)': ' || timingSafeEqual(given, given) === (expected.length === 0)',
   }),
   mutant('alerts-pass-the-daily-limit', ALERTS_TEST, `${ALERT_MAIL}#notesOf`, {
     'count > MAX_ALERT_MAILS_A_DAY': 'count > MAX_ALERT_MAILS_A_DAY + 5',

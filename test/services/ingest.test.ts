@@ -389,7 +389,7 @@ describe('the sweeper', () => {
     const account = await buyer()
     await grant(db, account, 23)
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000 })
-    expect((await sweepHolds(ctx)).told).toBe(1)
+    expect((await sweepHolds(ctx)).announced).toBe(1)
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_023 })
     expect(await compareBalances(ctx)).toEqual([])
     await world.redis.hset(`{m00}:a:${account}`, 'p', '999')

@@ -68,7 +68,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
 /** The methods of a path, for a 405. Undefined for an unknown path. */
 export function methodsOf(path: string): string[] | undefined {
   const segments = path.split('/')
-  const methods = SHAPES.filter(({ wanted }) => fits(wanted, segments)).map(({ row }) => row.method)
+  const methods = SHAPES.filter(({ parts }) => fits(parts, segments)).map(({ row }) => row.method)
   return methods.length === 0 ? undefined : [...new Set(methods)]
 }
 
@@ -77,7 +77,7 @@ export function envelopeOf(path: string): RestEnvelope {
   return path.startsWith('/v1/seller') || path.startsWith('/v1/resource') ? 'seller' : 'v1'
 }
 
-const SHAPES = ROWS.map((row) => ({ row, wanted: row.path.split('/') }))
+const SHAPES = ROWS.map((row) => ({ row, parts: row.path.split('/') }))
 
 function fits(patternSegments: readonly string[], pathSegments: readonly string[]): boolean {
   return (

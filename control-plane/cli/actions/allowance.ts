@@ -32,8 +32,8 @@ export const showAllowance: Action = async ({ connection }) =>
 export const openAllowance: Action = async (cli, { options }) => {
   const { connection } = cli
   const usd = textOption(options, 'usd')
-  const open = (wanted: { amountUsd?: string }) =>
-    connection.as('buyer', (client) => client.allowance.open.mutate(wanted))
+  const open = (input: { amountUsd?: string }) =>
+    connection.as('buyer', (client) => client.allowance.open.mutate(input))
   if (usd === undefined) return shown(await open({}))
   const wallet = await ownWallet(cli, options)
   const asked = await open({ amountUsd: usd })

@@ -26,11 +26,11 @@ export const setBudget: Action = async ({ connection }, given) => {
   const [organization, of] = [argument(given), argument(given, 1)]
   const usd = numberOption(given.options, 'usd', { min: 0, max: MAX_USD })
   if ((usd === undefined) !== isSet(given.options, 'none')) throw usageError('Give --usd or --none.')
-  const wish = { organization, limitUsd: usd ?? null }
+  const input = { organization, limitUsd: usd ?? null }
   const budget = await connection.as('operator', (client) =>
     of.startsWith('wsp_')
-      ? client.budget.setWorkspace.mutate({ ...wish, workspace: of })
-      : client.budget.setMember.mutate({ ...wish, member: of }),
+      ? client.budget.setWorkspace.mutate({ ...input, workspace: of })
+      : client.budget.setMember.mutate({ ...input, member: of }),
   )
   const limit = dollars(budget.limitUsdc) ?? 'none'
   return { json: toSnakeBody(budget), blocks: [text(`${of}: budget ${limit}, spent ${dollars(budget.spentUsdc)}`)] }

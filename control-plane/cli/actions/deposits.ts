@@ -27,14 +27,14 @@ export const deposit: Action = async (cli, { options }) => {
       'send USDC to': way.address,
       'on chain': way.chainId,
       token: way.asset,
-      from: way.sender ?? 'by signature: name an amount',
+      from: way.sender ?? 'no linked wallet: add --usd to deposit by signature',
       'credited after': `${way.confirmations} blocks`,
     }
     return { json: toSnakeBody(way), blocks: [facts(shown)] }
   }
   const wallet = await openWallet(cli, options)
-  const wanted = { amountUsd: usd, sender: wallet.address }
-  const way = await connection.as('buyer', (client) => client.deposit.open.mutate(wanted))
+  const input = { amountUsd: usd, sender: wallet.address }
+  const way = await connection.as('buyer', (client) => client.deposit.open.mutate(input))
   const typed = Typed.parse(JSON.parse(way.typedData ?? 'null'))
   const isAsAsked =
     typed.message.to.toLowerCase() === way.address.toLowerCase() && typed.message.value === way.deposit?.amountUsdc

@@ -37,8 +37,8 @@ export const importBill: Action = async ({ connection }, given) => {
   if (path !== '-' && found?.isFile() !== true) throw usageError(`There is no file ${path}.`)
   if ((found?.size ?? 0) > MAX_FILE_BYTES) throw usageError(`${path} is longer than a bill may be.`)
   const file = readFileSync(path === '-' ? 0 : path, 'utf8')
-  const wanted = { provider: requiredOption(given.options, 'provider'), file }
-  const stored = await connection.as('seller', (client) => client.bill.import.mutate(wanted))
+  const input = { provider: requiredOption(given.options, 'provider'), file }
+  const stored = await connection.as('seller', (client) => client.bill.import.mutate(input))
   return { json: toSnakeBody(stored), blocks: [storedLine(stored)] }
 }
 
@@ -49,8 +49,8 @@ export const fetchBill: Action = async ({ connection }, { options }) => {
   const key = file === undefined ? readSecretVariable(variable ?? '') : readSecretIn(file)
   if (key === undefined) throw usageError(`The variable ${variable} is not set.`)
   const days = wholeOption(options, 'days', { min: 1, max: 90 })
-  const wanted = { provider: requiredOption(options, 'provider'), adminKey: key.reveal(), ...(days && { days }) }
-  const stored = await connection.as('seller', (client) => client.bill.fetch.mutate(wanted))
+  const input = { provider: requiredOption(options, 'provider'), adminKey: key.reveal(), ...(days && { days }) }
+  const stored = await connection.as('seller', (client) => client.bill.fetch.mutate(input))
   return { json: toSnakeBody(stored), blocks: [storedLine(stored)] }
 }
 
@@ -61,16 +61,16 @@ export const removeBill: Action = async (cli, { options }) => {
   const days =
     from === undefined && to === undefined ? 'all days' : `${from ?? 'the first day'} to ${to ?? 'the last day'}`
   await confirm(cli, `Remove the bills of ${provider} of ${days}?`, isSet(options, 'yes'))
-  const wanted = { provider, ...(from && { from }), ...(to && { to }) }
-  const removed = await cli.connection.as('seller', (client) => client.bill.remove.mutate(wanted))
+  const input = { provider, ...(from && { from }), ...(to && { to }) }
+  const removed = await cli.connection.as('seller', (client) => client.bill.remove.mutate(input))
   return { json: toSnakeBody(removed), blocks: [text(`${count(removed.lines)} lines are removed.`)] }
 }
 
 /** Shows bills beside the list cost of the same calls. */
 export const showDrift: Action = async ({ connection }, { options }) => {
   const [from, to, provider] = ['from', 'to', 'provider'].map((name) => textOption(options, name))
-  const wanted = { ...(from && { from }), ...(to && { to }), ...(provider && { provider }) }
-  const drift = await connection.as('seller', (client) => client.drift.read.query(wanted))
+  const input = { ...(from && { from }), ...(to && { to }), ...(provider && { provider }) }
+  const drift = await connection.as('seller', (client) => client.drift.read.query(input))
   const sums = facts({
     days: `${drift.from} to ${drift.to}`,
     billed: usd(drift.billedUsd),
@@ -110,8 +110,8 @@ export const showDrift: Action = async ({ connection }, { options }) => {
 export const showProviderDrift: Action = async ({ connection }, { options }) => {
   const [from, to] = ['from', 'to'].map((name) => textOption(options, name))
   const abovePct = wholeOption(options, 'above', { min: 0, max: 100 })
-  const wanted = { ...(from && { from }), ...(to && { to }), ...(abovePct === undefined ? {} : { abovePct }) }
-  const drift = await connection.as('operator', (client) => client.drift.providers.query(wanted))
+  const input = { ...(from && { from }), ...(to && { to }), ...(abovePct === undefined ? {} : { abovePct }) }
+  const drift = await connection.as('operator', (client) => client.drift.providers.query(input))
   const rows = table(
     drift,
     [

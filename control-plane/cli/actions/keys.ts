@@ -65,15 +65,15 @@ export const createKey: Action = async ({ connection }, { options }) => {
     rateLimitRpm: wholeOption(options, 'rate', { min: 1, max: 1_000_000 }),
     modelsAllowed: listOption(options, 'models'),
   }
-  const wanted = {
+  const input = {
     label: textOption(options, 'label') ?? 'command line',
     expiresAt: instantOption(options, 'expires'),
   }
   const sent = once(textOption(options, 'idempotencyKey') ?? randomUUID())
   const { key, ...created } = await connection.as(side, (client) =>
     side === 'seller'
-      ? client.sellerKey.create.mutate(wanted, sent)
-      : client.buyerKey.create.mutate({ ...wanted, ...terms }, sent),
+      ? client.sellerKey.create.mutate(input, sent)
+      : client.buyerKey.create.mutate({ ...input, ...terms }, sent),
   )
   const blocks = [
     facts({ id: created.id, label: created.label, key: key ?? 'was shown before' }),

@@ -85,7 +85,7 @@ export const lendKey: Action = async (cli, given) => {
   const isSure = isSet(options, 'yes')
   await confirm(cli, `Calls leave files and jobs in your account at ${resource}. Is that all right?`, isSure)
   await confirm(cli, `Do the terms of ${resource} allow others to call with your account?`, isSure)
-  const wanted = {
+  const input = {
     resourceType: resource,
     apiKey,
     ackPersistsState: true as const,
@@ -95,13 +95,13 @@ export const lendKey: Action = async (cli, given) => {
     traits: listOption(options, 'traits'),
   }
   const sent = once(randomUUID())
-  const offer = await cli.connection.as('seller', (client) => client.lentOffer.create.mutate(wanted, sent))
+  const offer = await cli.connection.as('seller', (client) => client.lentOffer.create.mutate(input, sent))
   return { json: toSnakeBody(offer), blocks: [text('The key is lent.'), describe(offer)] }
 }
 
 export const tryKey: Action = async ({ connection }, given) => {
-  const wanted = { resourceId: argument(given), apiKey: keyOf(given.options) }
-  const probe = await connection.as('seller', (client) => client.lentOffer.probe.mutate(wanted))
+  const input = { resourceId: argument(given), apiKey: keyOf(given.options) }
+  const probe = await connection.as('seller', (client) => client.lentOffer.probe.mutate(input))
   const message = probe.ok
     ? facts({ 'the key': 'is good', 'in milliseconds': String(probe.latencyMs), traits: probe.traits.join(', ') })
     : text(`The key does not work: ${probe.error}.`)
@@ -137,8 +137,8 @@ export const showLent: Action = async ({ connection }, given) =>
   shown(await connection.as('seller', (client) => client.lentOffer.get.query({ id: argument(given) })))
 
 type Change = Parameters<MarketClient['lentOffer']['update']['mutate']>[0]
-const change = async ({ connection }: Cli, wanted: Change) =>
-  shown(await connection.as('seller', (client) => client.lentOffer.update.mutate(wanted)))
+const change = async ({ connection }: Cli, input: Change) =>
+  shown(await connection.as('seller', (client) => client.lentOffer.update.mutate(input)))
 
 export const updateLent: Action = async (cli, given) => {
   const terms = termsOf(given.options)

@@ -78,8 +78,8 @@ export const showOffer: Action = async ({ connection }, given) =>
   shown(await connection.as('seller', (client) => client.offer.get.query({ id: argument(given) })))
 
 type Change = Parameters<MarketClient['offer']['update']['mutate']>[0]
-const change = async ({ connection }: Cli, wanted: Change) =>
-  shown(await connection.as('seller', (client) => client.offer.update.mutate(wanted)))
+const change = async ({ connection }: Cli, input: Change) =>
+  shown(await connection.as('seller', (client) => client.offer.update.mutate(input)))
 
 export const updateOffer: Action = async (cli, given) => {
   const { options } = given

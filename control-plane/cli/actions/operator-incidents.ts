@@ -77,23 +77,23 @@ export const listIncidents: Action = async ({ connection }, { options }) => {
 
 export const declareIncident: Action = async ({ connection }, given) => {
   const startedAt = instantOption(given.options, 'startedAt')
-  const wanted = { title: argument(given), note: requiredOption(given.options, 'note'), ...wishOf(given.options) }
+  const input = { title: argument(given), note: requiredOption(given.options, 'note'), ...wishOf(given.options) }
   return show(
     await connection.as('operator', (client) =>
-      client.incident.declare.mutate({ ...wanted, ...(startedAt !== undefined && { startedAt }) }),
+      client.incident.declare.mutate({ ...input, ...(startedAt !== undefined && { startedAt }) }),
     ),
   )
 }
 
 export const updateIncident: Action = async ({ connection }, given) => {
   const title = textOption(given.options, 'title')
-  const wanted = { id: argument(given), note: requiredOption(given.options, 'note'), ...wishOf(given.options) }
+  const input = { id: argument(given), note: requiredOption(given.options, 'note'), ...wishOf(given.options) }
   return show(
-    await connection.as('operator', (client) => client.incident.update.mutate({ ...wanted, ...(title && { title }) })),
+    await connection.as('operator', (client) => client.incident.update.mutate({ ...input, ...(title && { title }) })),
   )
 }
 
 export const endIncident: Action = async ({ connection }, given) => {
-  const wanted = { id: argument(given), note: requiredOption(given.options, 'note') }
-  return show(await connection.as('operator', (client) => client.incident.end.mutate(wanted)))
+  const input = { id: argument(given), note: requiredOption(given.options, 'note') }
+  return show(await connection.as('operator', (client) => client.incident.end.mutate(input)))
 }

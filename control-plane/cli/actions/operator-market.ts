@@ -49,15 +49,15 @@ export const searchOffers: Action = async ({ connection }, { options }) => {
 }
 
 export const delistOffer: Action = async ({ connection }, given) => {
-  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  const offer = await connection.as('operator', (client) => client.marketOffer.delist.mutate(wanted))
-  return { json: offer, blocks: [text(`${wanted.id} is off the market; its seller reads: ${wanted.reason}`)] }
+  const input = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  const offer = await connection.as('operator', (client) => client.marketOffer.delist.mutate(input))
+  return { json: offer, blocks: [text(`${input.id} is off the market; its seller reads: ${input.reason}`)] }
 }
 
 export const restoreOffer: Action = async ({ connection }, given) => {
-  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  const offer = await connection.as('operator', (client) => client.marketOffer.restore.mutate(wanted))
-  return { json: offer, blocks: [text(`${wanted.id} is ${offer.status}: its seller may put it on sale again.`)] }
+  const input = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  const offer = await connection.as('operator', (client) => client.marketOffer.restore.mutate(input))
+  return { json: offer, blocks: [text(`${input.id} is ${offer.status}: its seller may put it on sale again.`)] }
 }
 
 export const listProviders: Action = async ({ connection }) => {
@@ -108,8 +108,8 @@ function endpointsOption(options: CommandOptions): Endpoint[] | undefined {
 
 function trust(isTrusted: boolean): Action {
   return async ({ connection }, given) => {
-    const wanted = { id: argument(given), isTrusted, reason: requiredOption(given.options, 'reason') }
-    const provider = await connection.as('operator', (client) => client.provider.trust.mutate(wanted))
+    const input = { id: argument(given), isTrusted, reason: requiredOption(given.options, 'reason') }
+    const provider = await connection.as('operator', (client) => client.provider.trust.mutate(input))
     return { json: provider, blocks: [facts({ id: provider.id, trusted: yesNo(provider.isTrusted) })] }
   }
 }
@@ -117,9 +117,9 @@ export const trustProvider = trust(true)
 export const distrustProvider = trust(false)
 
 export const removeProvider: Action = async (cli, given) => {
-  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Remove ${wanted.id} from the allow-list?`, isSet(given.options, 'yes'))
-  const gone = await cli.connection.as('operator', (client) => client.provider.remove.mutate(wanted))
+  const input = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Remove ${input.id} from the allow-list?`, isSet(given.options, 'yes'))
+  const gone = await cli.connection.as('operator', (client) => client.provider.remove.mutate(input))
   return { json: gone, blocks: [text(`${gone.id} is off the allow-list.`)] }
 }
 
@@ -175,7 +175,7 @@ export const setLimit: Action = async ({ connection }, given) => {
 }
 
 export const resetLimit: Action = async ({ connection }, given) => {
-  const wanted = { name: argument(given), perKey: null }
-  const limit = await connection.as('operator', (client) => client.rateLimit.put.mutate(wanted))
+  const input = { name: argument(given), perKey: null }
+  const limit = await connection.as('operator', (client) => client.rateLimit.put.mutate(input))
   return { json: limit, blocks: [facts({ limit: limit.name, 'a key': limit.perKey, 'a wallet': limit.perWallet })] }
 }

@@ -50,14 +50,14 @@ export const depositCredit: Action = async ({ connection }, { options }) => {
 }
 
 export const refundCredit: Action = async (cli, { options }) => {
-  const wanted = {
+  const input = {
     ...partyOf(options),
     amountUsd: requiredOption(options, 'usd'),
     ticket: requiredOption(options, 'ticket'),
     note: requiredOption(options, 'note'),
   }
-  await confirm(cli, `Refund $${wanted.amountUsd}?`, isSet(options, 'yes'))
-  const booked = await cli.connection.as('operator', (client) => client.refund.fiat.mutate(wanted))
+  await confirm(cli, `Refund $${input.amountUsd}?`, isSet(options, 'yes'))
+  const booked = await cli.connection.as('operator', (client) => client.refund.fiat.mutate(input))
   return {
     json: booked,
     blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
@@ -70,9 +70,9 @@ export const readTransaction: Action = async ({ connection }, given) => {
 }
 
 export const reverseTransaction: Action = async (cli, given) => {
-  const wanted = { key: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Reverse ${wanted.key}?`, isSet(given.options, 'yes'))
-  const booked = await cli.connection.as('operator', (client) => client.ledger.reverse.mutate(wanted))
+  const input = { key: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Reverse ${input.key}?`, isSet(given.options, 'yes'))
+  const booked = await cli.connection.as('operator', (client) => client.ledger.reverse.mutate(input))
   return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
 }
 
@@ -83,7 +83,7 @@ export const adjustLedger: Action = async (cli, { options }) => {
   const direction = choiceOption(options, 'direction', DIRECTIONS)
   if (direction === undefined) throw usageError('--direction is needed: credit or debit.')
   const counter = choiceOption(options, 'counter', COUNTERS)
-  const wanted = {
+  const input = {
     ...partyOf(options),
     amountUsd: requiredOption(options, 'usd'),
     direction,
@@ -91,8 +91,8 @@ export const adjustLedger: Action = async (cli, { options }) => {
     reason: requiredOption(options, 'reason'),
     ...(counter && { counter }),
   }
-  await confirm(cli, `Book a ${direction} of $${wanted.amountUsd} by hand?`, isSet(options, 'yes'))
-  const booked = await cli.connection.as('operator', (client) => client.ledger.adjust.mutate(wanted))
+  await confirm(cli, `Book a ${direction} of $${input.amountUsd} by hand?`, isSet(options, 'yes'))
+  const booked = await cli.connection.as('operator', (client) => client.ledger.adjust.mutate(input))
   return {
     json: booked,
     blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
@@ -115,15 +115,15 @@ export const listShortfall: Action = async ({ connection }) => {
 }
 
 export const explainShortfall: Action = async ({ connection }, given) => {
-  const wanted = { tx: argument(given), reason: requiredOption(given.options, 'reason') }
-  const explained = await connection.as('operator', (client) => client.shortfall.explain.mutate(wanted))
-  return { json: explained, blocks: [text(`Recorded with ${wanted.tx}.`)] }
+  const input = { tx: argument(given), reason: requiredOption(given.options, 'reason') }
+  const explained = await connection.as('operator', (client) => client.shortfall.explain.mutate(input))
+  return { json: explained, blocks: [text(`Recorded with ${input.tx}.`)] }
 }
 
 export const repostJournals: Action = async (cli, { options }) => {
-  const wanted = { since: requiredOption(options, 'since'), reason: requiredOption(options, 'reason') }
-  await confirm(cli, `Post the journals again since ${wanted.since}?`, isSet(options, 'yes'))
-  const asked = await cli.connection.as('operator', (client) => client.journal.repost.mutate(wanted))
+  const input = { since: requiredOption(options, 'since'), reason: requiredOption(options, 'reason') }
+  await confirm(cli, `Post the journals again since ${input.since}?`, isSet(options, 'yes'))
+  const asked = await cli.connection.as('operator', (client) => client.journal.repost.mutate(input))
   return { json: asked, blocks: [text('The journals are posted again. The gate admits no calls until this is done.')] }
 }
 
@@ -142,8 +142,8 @@ export const listPayoutHolds: Action = async ({ connection }) => {
 }
 
 export const clearPayoutHold: Action = async (cli, given) => {
-  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  const input = { id: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, 'Resume payouts?', isSet(given.options, 'yes'))
-  const cleared = await cli.connection.as('operator', (client) => client.payoutHold.clear.mutate(wanted))
-  return { json: cleared, blocks: [text(`The hold ${wanted.id} is cleared.`)] }
+  const cleared = await cli.connection.as('operator', (client) => client.payoutHold.clear.mutate(input))
+  return { json: cleared, blocks: [text(`The hold ${input.id} is cleared.`)] }
 }

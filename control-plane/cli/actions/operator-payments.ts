@@ -76,8 +76,8 @@ export const listDebtors: Action = async ({ connection }) => {
 }
 
 export const forgiveDebt: Action = async (cli, given) => {
-  const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Forgive the debt of ${wanted.rid}?`, isSet(given.options, 'yes'))
-  const forgiven = await cli.connection.as('operator', (client) => client.payments.forgive.mutate(wanted))
+  const input = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Forgive the debt of ${input.rid}?`, isSet(given.options, 'yes'))
+  const forgiven = await cli.connection.as('operator', (client) => client.payments.forgive.mutate(input))
   return { json: forgiven, blocks: [text(`The debt of ${forgiven.payer} from this payment is forgiven.`)] }
 }

@@ -96,9 +96,9 @@ const DECISIONS = {
 const decide =
   (decision: keyof typeof DECISIONS): Action =>
   async (cli, given) => {
-    const wanted = { id: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+    const input = { id: argument(given, 0), reason: requiredOption(given.options, 'reason') }
     await confirm(cli, DECISIONS[decision], isSet(given.options, 'yes'))
-    const after = await cli.connection.as('operator', (client) => client.payouts[decision].mutate(wanted))
+    const after = await cli.connection.as('operator', (client) => client.payouts[decision].mutate(input))
     const shown = { id: after.id, state: after.state, amount: dollars(after.amountMicro), to: after.recipient }
     return { json: after, blocks: [facts(shown)] }
   }
@@ -125,9 +125,9 @@ export const startSeller: Action = async (cli, given) => {
 }
 
 export const fund: Action = async (cli, given) => {
-  const wanted = { transaction: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+  const input = { transaction: argument(given, 0), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, 'Book the tokens of this transaction as capital?', isSet(given.options, 'yes'))
-  const booked = await cli.connection.as('operator', (client) => client.treasury.fund.mutate(wanted))
+  const booked = await cli.connection.as('operator', (client) => client.treasury.fund.mutate(input))
   const shown = {
     transaction: booked.transaction,
     amount: dollars(booked.amountMicro),

@@ -55,9 +55,9 @@ export const listHolds: Action = async ({ connection }, { options }) => {
 }
 
 export const releaseHold: Action = async (cli, given) => {
-  const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Release the hold of ${wanted.rid}?`, isSet(given.options, 'yes'))
-  const released = await cli.connection.as('operator', (client) => client.hold.release.mutate(wanted))
+  const input = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Release the hold of ${input.rid}?`, isSet(given.options, 'yes'))
+  const released = await cli.connection.as('operator', (client) => client.hold.release.mutate(input))
   return { json: released, blocks: [text(`The hold of ${released.rid} is released.`)] }
 }
 
@@ -132,8 +132,8 @@ export const showSnapshot: Action = async ({ connection }) => {
 }
 
 export const republish: Action = async ({ connection }, { args }) => {
-  const wanted = args.length === 0 ? {} : { names: [...args] }
-  const done = await connection.as('operator', (client) => client.snapshot.republish.mutate(wanted))
+  const input = args.length === 0 ? {} : { names: [...args] }
+  const done = await connection.as('operator', (client) => client.snapshot.republish.mutate(input))
   return { json: done, blocks: [text(`${done.published.length} documents published.`)] }
 }
 
@@ -187,11 +187,11 @@ export const readPoison: Action = async ({ connection }, given) => {
 
 function decidePoison(decision: 'retry' | 'discard'): Action {
   return async (cli, given) => {
-    const wanted = { payloadHash: argument(given), reason: requiredOption(given.options, 'reason') }
+    const input = { payloadHash: argument(given), reason: requiredOption(given.options, 'reason') }
     if (decision === 'discard') {
       await confirm(cli, 'Discard the event? Its call stays free.', isSet(given.options, 'yes'))
     }
-    const done = await cli.connection.as('operator', (client) => client.poison[decision].mutate(wanted))
+    const done = await cli.connection.as('operator', (client) => client.poison[decision].mutate(input))
     return { json: done, blocks: [text(decision === 'retry' ? 'The event is posted.' : 'The event is discarded.')] }
   }
 }

@@ -51,14 +51,14 @@ export const listStrays: Action = async ({ connection }) => {
 }
 
 export const assign: Action = async (cli, given) => {
-  const wanted = {
+  const input = {
     transaction: argument(given, 0),
     wallet: argument(given, 1),
     reason: requiredOption(given.options, 'reason'),
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
-  await confirm(cli, `Assign this deposit to ${wanted.wallet}?`, isSet(given.options, 'yes'))
-  const done = await cli.connection.as('operator', (client) => client.deposit.assign.mutate(wanted))
+  await confirm(cli, `Assign this deposit to ${input.wallet}?`, isSet(given.options, 'yes'))
+  const done = await cli.connection.as('operator', (client) => client.deposit.assign.mutate(input))
   const shown = { transaction: done.transaction, amount: dollars(done.amountMicro), kind: done.kind, deposit: done.ref }
   return { json: done, blocks: [facts(shown)] }
 }
@@ -88,28 +88,26 @@ export const reconcile: Action = async (cli, { options }) => {
 }
 
 export const withdraw: Action = async (cli, given) => {
-  const wanted = {
+  const input = {
     transaction: argument(given, 0),
     reason: requiredOption(given.options, 'reason'),
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
   await confirm(cli, 'Book this transfer as a withdrawal of capital?', isSet(given.options, 'yes'))
-  const done = await cli.connection.as('operator', (client) => client.treasury.withdraw.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.treasury.withdraw.mutate(input))
   return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
 }
 
 export const assignDeparture: Action = async (cli, given) => {
-  const wanted = {
+  const input = {
     transaction: argument(given, 0),
     wallet: argument(given, 1),
     treasury: textOption(given.options, 'treasury'),
     reason: requiredOption(given.options, 'reason'),
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
-  await confirm(cli, `Book this transfer as a payout of ${wanted.wallet}?`, isSet(given.options, 'yes'))
-  const { amountMicro, ...done } = await cli.connection.as('operator', (client) =>
-    client.treasury.payout.mutate(wanted),
-  )
+  await confirm(cli, `Book this transfer as a payout of ${input.wallet}?`, isSet(given.options, 'yes'))
+  const { amountMicro, ...done } = await cli.connection.as('operator', (client) => client.treasury.payout.mutate(input))
   return { json: { ...done, amountMicro }, blocks: [facts({ ...done, amount: dollars(amountMicro) })] }
 }
 
@@ -146,8 +144,8 @@ export const acceptChain: Action = async (cli, given) => {
   const ended = found.underWay.map(({ what, count, amountMicro }) => `${count} ${what} of ${dollars(amountMicro)}`)
   const what = ended.length === 0 ? 'No unfinished work.' : `The new chain ends ${ended.join(', ')}.`
   await confirm(cli, `${what} Accept the chain ${genesis}?`, isSet(options, 'yes'))
-  const wanted = { genesis, reason, ...(fromBlock === undefined ? {} : { fromBlock }) }
-  const done = await cli.connection.as('operator', (client) => client.treasury.acceptChain.mutate(wanted))
+  const input = { genesis, reason, ...(fromBlock === undefined ? {} : { fromBlock }) }
+  const done = await cli.connection.as('operator', (client) => client.treasury.acceptChain.mutate(input))
   const shown = facts({
     'first block': done.firstBlock,
     opening: dollars(done.openingMicro),
@@ -159,16 +157,16 @@ export const acceptChain: Action = async (cli, given) => {
 }
 
 export const awaitFormer: Action = async (cli, given) => {
-  const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
-  const done = await cli.connection.as('operator', (client) => client.treasury.await.mutate(wanted))
+  const input = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+  const done = await cli.connection.as('operator', (client) => client.treasury.await.mutate(input))
   return { json: done, blocks: [facts({ treasury: done.treasury, 'first block': done.firstBlock })] }
 }
 
 export const retire: Action = async (cli, given) => {
-  const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
-  const question = `Are all transfers out of ${wanted.treasury} in the books? A missing one may be paid again.`
+  const input = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
+  const question = `Are all transfers out of ${input.treasury} in the books? A missing one may be paid again.`
   await confirm(cli, question, isSet(given.options, 'yes'))
-  const done = await cli.connection.as('operator', (client) => client.treasury.retire.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.treasury.retire.mutate(input))
   return { json: done, blocks: [facts({ treasury: done.treasury, 'tokens and chains': done.purses })] }
 }
 

@@ -70,9 +70,9 @@ const bodyOf = <Shown extends Pick<Answer, 'authorization'>>({ authorization, ..
 
 export const requestPayout: Action = async (cli, { options }) => {
   const recipient = textOption(options, 'to')
-  const wanted = { selfSubmit: isSet(options, 'selfSubmit'), ...(recipient && { recipient }) }
+  const input = { selfSubmit: isSet(options, 'selfSubmit'), ...(recipient && { recipient }) }
   await confirm(cli, 'Pay out the available balance?', isSet(options, 'yes'))
-  const answer = await cli.connection.as('seller', (client) => client.payout.request.mutate(wanted))
+  const answer = await cli.connection.as('seller', (client) => client.payout.request.mutate(input))
   const outcome = facts({ status: answer.status, 'withheld for': answer.reason })
   return { json: bodyOf(answer), blocks: [outcome, payoutTable(answer.payouts), ...submission(answer.authorization)] }
 }

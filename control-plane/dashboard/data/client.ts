@@ -160,7 +160,7 @@ function hasData<Result>(body: unknown): body is { readonly data: Result & objec
   return isObject(data) && Object.values(data).some((part) => part !== null)
 }
 
-/** Our doors other than GraphQL say `{error: {code, message}}`. */
+/** The body of an error of the REST API. */
 type RestError = { readonly error: { readonly code?: ErrorCode; readonly message?: string } }
 
 function hasRestError(body: unknown): body is RestError {

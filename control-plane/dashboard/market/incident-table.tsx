@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<FoldedIncident>[] = [
   },
 ]
 
-/** Outages that the market found in its calls. Those that follow each other closely are one line. */
+/** Outages that the market found in its calls. Outages that follow each other closely share one line. */
 export function IncidentTable({ incidents, curl }: { readonly incidents: Incidents; readonly curl: string }) {
   return (
     <Table
@@ -44,7 +44,7 @@ export function IncidentTable({ incidents, curl }: { readonly incidents: Inciden
       empty={
         incidents === null ? (
           <Empty title="Not known yet">
-            <p>The failures of this time are being counted.</p>
+            <p>The failures of this period are not counted yet.</p>
           </Empty>
         ) : (
           <Empty title="No outages">

@@ -62,7 +62,7 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
   }
 }
 
-/** Reads the present fees, at most once in a while. */
+/** Reads the current fees, at most once in {@link FEES_MS}. */
 function createFeeReader(ask: () => Promise<Fees>, monotonic: () => number): () => Promise<Fees> {
   let knownFees: (Fees & { readonly at: number }) | undefined
   return async () => {

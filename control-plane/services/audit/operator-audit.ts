@@ -38,9 +38,9 @@ export const searchAudit = defineOperation({
   limit: 'read',
   idempotency: 'none',
   output: SearchedPageSchema,
-  run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<z.infer<typeof SearchedPageSchema>> => {
-    const filter = { owner: { everybody: true }, ...wanted } as const
-    const pages = pagesById(ctx, { list: 'audit.search', tenant: 'operator', filters: [wanted] })
+  run: async (ctx, _actor, { limit, nextToken, ...conditions }): Promise<z.infer<typeof SearchedPageSchema>> => {
+    const filter = { owner: { everybody: true }, ...conditions } as const
+    const pages = pagesById(ctx, { list: 'audit.search', tenant: 'operator', filters: [conditions] })
     const page = { beyond: pages.idIn(nextToken), order: 'newest', limit: limit + 1 } as const
     const rows = await listAuditEntries(ctx.db, filter, page)
     const names = await findRecordNames(

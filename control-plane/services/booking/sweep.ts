@@ -21,7 +21,7 @@ const MAX_EXPIRE_ROUNDS = 100
 type Ending = Pick<AbortSignal, 'aborted'>
 const NEVER: Ending = { aborted: false }
 
-export type SweepReport = { readonly expired: number; readonly posted: number; readonly told: number }
+export type SweepReport = { readonly expired: number; readonly posted: number; readonly announced: number }
 
 /**
  * Finishes the work of dead processes: returns holds whose owner died, posts captures whose event never arrived, and
@@ -37,10 +37,10 @@ export async function sweepHolds(
   const expired = await expireHolds(ctx, ending)
   crashPoint('sweeper_mid')
   const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)
-  const toldAccounts = await drainAccountChanges(ctx)
+  const announced = await drainAccountChanges(ctx)
   if (expired + posted > 0)
     ctx.log.warn({ expired, posted }, 'the sweeper finished calls that no other process had finished')
-  return { expired, posted, told: toldAccounts }
+  return { expired, posted, announced }
 }
 
 async function expireHolds(ctx: SweepCtx, ending: Ending): Promise<number> {

@@ -42,7 +42,7 @@ export async function noteJobMarks({
   const marks = await jobBook.readMarks(MAX_MARKS)
   if (marks.length === 0) return 0
   const now = clock.now()
-  const ridsOf = (wantedMark: JobMark['mark']) => marks.flatMap(({ rid, mark }) => (mark === wantedMark ? [rid] : []))
+  const ridsOf = (ofMark: JobMark['mark']) => marks.flatMap(({ rid, mark }) => (mark === ofMark ? [rid] : []))
   const knownJobs = {
     stopped: await markJobs(db, 'stopped', ridsOf('stopped'), now),
     deleted: await markJobs(db, 'deleted', ridsOf('deleted'), now),

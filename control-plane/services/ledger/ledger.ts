@@ -87,14 +87,14 @@ const DRAIN_ROUNDS = 200
  * `service_unavailable` while the gate is away. The rows then wait for the next drain.
  */
 export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<number> {
-  let toldChanges = 0
+  let announced = 0
   for (let round = 0; round < DRAIN_ROUNDS; round++) {
     const changes = await ctx.ledger.listAccountChanges(DRAIN_BATCH)
     if (changes.length > 0) await confirmBalances(ctx, changes)
-    toldChanges += changes.length
+    announced += changes.length
     if (changes.length < DRAIN_BATCH) break
   }
-  return toldChanges
+  return announced
 }
 
 /** Sends the gate the buyer accounts among changed balances. The gate knows no other accounts. */

@@ -58,11 +58,11 @@ export const searchLedger = defineOperation({
   limit: 'read',
   idempotency: 'none',
   output: LedgerPageSchema,
-  run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<LedgerPage> => {
-    const scope = { list: 'ledger.search', tenant: 'operator', filters: [wanted] }
+  run: async (ctx, _actor, { limit, nextToken, ...conditions }): Promise<LedgerPage> => {
+    const scope = { list: 'ledger.search', tenant: 'operator', filters: [conditions] }
     const before = nextToken === undefined ? undefined : placeIn(readCursor(ctx, scope, nextToken))
-    const reference = wanted.reference && (parseAnswerId(wanted.reference) ?? wanted.reference)
-    const rows = await searchTransactions(ctx.db, { ...wanted, reference }, { before, limit: limit + 1 })
+    const reference = conditions.reference && (parseAnswerId(conditions.reference) ?? conditions.reference)
+    const rows = await searchTransactions(ctx.db, { ...conditions, reference }, { before, limit: limit + 1 })
     const microsById = new Map<string, string>(rows.map(({ id, micros }) => [id, micros]))
     const names = await findRecordNames(
       ctx.db,

@@ -83,8 +83,8 @@ export const createLentOffer = defineOperation({
     refuseForeignFields(input)
     await requireFeature(ctx, 'new_offers')
     const record = await requireResource(ctx, input.resourceType, 'resourceType')
-    const { resourceType: _, apiKey, traits, ...wanted } = input
-    const terms = termsAfter(record, OPEN_TERMS, wanted)
+    const { resourceType: _, apiKey, traits, ...changes } = input
+    const terms = termsAfter(record, OPEN_TERMS, changes)
     checkDeclared(record, traits)
     const seller = actor.account
     const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, record.id, apiKey)

@@ -80,14 +80,14 @@ export const updateLentOffer = defineOperation({
   limit: 'write',
   idempotency: 'none',
   output: LentOfferViewSchema,
-  run: async (ctx, actor, { id, status, ...wanted }): Promise<LentOfferView> => {
-    refuseForeignFields(wanted)
+  run: async (ctx, actor, { id, status, ...changes }): Promise<LentOfferView> => {
+    refuseForeignFields(changes)
     const event = status === undefined ? 'edit' : status === 'active' ? 'activate' : 'pause'
     return changeLentOffer(ctx, actor.account, id, async (trx, offer) => {
       const change = changeByLentEvent(offer, event)
       const resource = await findResource(trx, offer.resource)
       if (resource === undefined) throw new AppError('internal_error')
-      const terms: LentOfferTerms = termsAfter(readRecord(resource), termsOf(offer), wanted)
+      const terms: LentOfferTerms = termsAfter(readRecord(resource), termsOf(offer), changes)
       await storeLentOffer(trx, offer.id, { ...change, terms }, ctx.clock.now())
     })
   },

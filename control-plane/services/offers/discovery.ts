@@ -87,9 +87,9 @@ async function* tellModels(
   host: Host,
   listedNames: ReadonlySet<string>,
 ): AsyncGenerator<DiscoveredModel> {
-  let toldModels = 0
+  let notified = 0
   for (const name of listedNames) {
-    if (++toldModels > MAX_TOLD) return
+    if (++notified > MAX_TOLD) return
     yield describe(catalog, host, name)
   }
 }

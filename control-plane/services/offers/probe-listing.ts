@@ -91,13 +91,11 @@ export async function probeListing(
   const { priceOf } = facts
   const { providerModel } = target
   const { callsTools } = probeManner(facts)
-  const wantedEndpoints = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
+  const sold = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
   const until = ctx.clock.now() + MAX_ASKING_MS
-  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wantedEndpoints[0], callsTools })
+  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: sold[0], callsTools })
   // The protocol that the provider speaks may have fewer endpoints.
-  const endpoints = wantedEndpoints.filter(
-    (endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)),
-  )
+  const endpoints = sold.filter((endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)))
   const probes: EndpointProbe[] = []
   const without: Endpoint[] = []
   let [cost, further]: [MicroUsd | null, MicroUsd] = [ZERO, ZERO]

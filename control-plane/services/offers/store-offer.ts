@@ -23,7 +23,7 @@ const ONE_ACTIVE = 'offer_one_active_per_credential'
 /** Time from the listing of an offer to its first probe. */
 export const FIRST_PROBE_MS = 30 * MINUTE
 
-export type OfferWish = {
+export type OfferToStore = {
   readonly model: string
   readonly base: CheckedBaseUrl
   readonly key: ChosenKey
@@ -49,24 +49,24 @@ export type StoreCtx = Pick<RunCtx, 'db' | 'ids' | 'clock' | 'settings' | 'contr
 export async function storeNewOffer(
   ctx: StoreCtx,
   seller: AccountId,
-  offerWish: OfferWish,
+  offer: OfferToStore,
   changeOf: (offer: StoredOffer, trx: Trx) => object | Promise<object>,
 ): Promise<StoredOffer> {
   await requireFeature(ctx, 'new_offers')
-  const { base, key, model, ...facts } = offerWish
+  const { base, key, model, ...facts } = offer
   const id = ctx.ids.make('ofr')
   const at = ctx.clock.now()
   const newId = ctx.ids.make('crd')
   const binding = { id: newId, tenant: seller, host: base.host, purpose: 'offer' } as const
   const sealed = sealCredential(ctx.settings.keyRing, binding, key.secret)
   const { fingerprint } = key
-  const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: offerWish.label }
-  const credential = { ...saved, createdAt: at, isAccount: isAccount(offerWish, key) }
+  const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: offer.label }
+  const credential = { ...saved, createdAt: at, isAccount: isAccount(offer, key) }
   const place = { provider: base.provider.id, credential, firstProbeAt: at + FIRST_PROBE_MS }
   return orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
     ctx.change(
       async (trx) => {
-        const payoutAddressSince = await payeeSince(ctx, trx, { seller, offer: id, to: offerWish.payoutAddress })
+        const payoutAddressSince = await payeeSince(ctx, trx, { seller, offer: id, to: offer.payoutAddress })
         return insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, payoutAddressSince, at })
       },
       async (offer, trx) => ({ subject: id, before: null, after: await changeOf(offer, trx) }),

@@ -137,7 +137,7 @@ export const setWorkspaceBudget = defineOperation({
 })
 
 type BudgetCtx = Pick<RunCtx, 'change' | 'clock' | 'db' | 'gate' | 'ids' | 'log' | 'publisher'>
-type Wish = { readonly organization: string; readonly limitUsd: MicroUsd | null }
+type BudgetInput = { readonly organization: string; readonly limitUsd: MicroUsd | null }
 type FindSubject = (trx: Trx, organization: BudgetSubject['organization']) => Promise<BudgetSubject>
 
 /**
@@ -147,12 +147,12 @@ type FindSubject = (trx: Trx, organization: BudgetSubject['organization']) => Pr
 async function setBudget(
   ctx: BudgetCtx,
   actor: SessionActor | OrgActor,
-  { organization: asked, limitUsd: limitMicro }: Wish,
+  { organization: name, limitUsd: limitMicro }: BudgetInput,
   find: FindSubject,
 ): Promise<BudgetView> {
   const at = ctx.clock.now()
   const change = async (trx: Trx) => {
-    const { organization } = await lockWithRight(trx, actor, asked, 'people.change')
+    const { organization } = await lockWithRight(trx, actor, name, 'people.change')
     const subject = await find(trx, organization)
     const before = await findBudget(trx, subject)
     const id = before?.id ?? ctx.ids.make('bdg')

@@ -97,19 +97,19 @@ async function findUses(
     const { asset, treasury } = group
     const nonces = group.transfers.map(({ nonce }) => nonce)
     const spent = await chain.listSpent({ asset, treasury, nonces }, head.block)
-    const wantedTransfers = group.transfers.filter(({ nonce }) => spent.has(nonce))
-    if (wantedTransfers.length === 0) continue
-    const fromBlock = wantedTransfers.reduce(
+    const spentTransfers = group.transfers.filter(({ nonce }) => spent.has(nonce))
+    if (spentTransfers.length === 0) continue
+    const fromBlock = spentTransfers.reduce(
       (least, { signedAtBlock }) => lowerBigint(least, signedAtBlock ?? 0n),
       head.block,
     )
     const foundUsed = await chain.findUsed({
       asset,
       treasury,
-      nonces: wantedTransfers.map(({ nonce }) => nonce),
+      nonces: spentTransfers.map(({ nonce }) => nonce),
       fromBlock,
     })
-    for (const { nonce } of wantedTransfers) {
+    for (const { nonce } of spentTransfers) {
       const use = foundUsed.get(nonce)
       if (use === undefined) unclear.add(nonce)
       else uses.set(nonce, use)

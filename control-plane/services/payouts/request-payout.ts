@@ -106,17 +106,17 @@ async function refuse(
   order: { readonly leastMicro: bigint },
 ): Promise<PayoutAnswer> {
   const { groups } = await readGroups(ctx, ctx.db, seller)
-  const wantedGroups = groups.filter((group) => recipient === undefined || group.recipient === recipient)
-  for (const group of wantedGroups) {
+  const ownGroups = groups.filter((group) => recipient === undefined || group.recipient === recipient)
+  for (const group of ownGroups) {
     const hold = group.available > 0n ? await findGroupHold(ctx, ctx.db, seller, group) : undefined
     if (hold !== undefined) return withheld(hold)
   }
-  const payable = wantedGroups.reduce((sum, group) => sum + group.payable, 0n)
+  const payable = ownGroups.reduce((sum, group) => sum + group.payable, 0n)
   // Each recipient is paid by itself, so the one with the most is the next to be paid.
-  const most = microUsd(wantedGroups.reduce((best, group) => higherBigint(best, group.payable), 0n))
+  const most = microUsd(ownGroups.reduce((best, group) => higherBigint(best, group.payable), 0n))
   const least = microUsd(order.leastMicro)
   const missing = subtractToZero(least, most)
-  const waits = microUsd(wantedGroups.reduce((sum, group) => sum + group.available, 0n) - payable)
+  const waits = microUsd(ownGroups.reduce((sum, group) => sum + group.available, 0n) - payable)
   throw new AppError('conflict', {
     message: [
       `A payout to an address is $${formatDollars(least)} or more. At most $${formatDollars(most)} is ready for one address,`,

@@ -72,11 +72,11 @@ type NewPasskeyProof = z.output<z.ZodObject<typeof NewPasskeyFields>>
 export async function proveNewPasskey(
   ctx: ProofCtx,
   proof: NewPasskeyProof,
-  wanted: ChallengeFor,
+  purpose: ChallengeFor,
 ): Promise<MadePasskey> {
   const { id: expectedRPID, origins } = requireRelyingParty(ctx)
   const { clientData: clientDataJSON, attestation: attestationObject, credentialId: id } = proof
-  const expectedChallenge = await useChallenge(ctx, proof, wanted)
+  const expectedChallenge = await useChallenge(ctx, proof, purpose)
   const made = await orRefuse(async () => {
     requireBare(attestationObject)
     return verifyRegistrationResponse({
@@ -150,14 +150,14 @@ const ClientData = z.object({ challenge: z.string().max(200) })
 async function useChallenge(
   ctx: ProofCtx,
   { clientData, browser }: Pick<PasskeyProof, 'clientData' | 'browser'>,
-  wanted: ChallengeFor,
+  purpose: ChallengeFor,
 ): Promise<string> {
   ctx.clocks.requireTrusted()
   const { challenge } = await orRefuse(async () =>
     ClientData.parse(JSON.parse(Buffer.from(clientData, 'base64url').toString())),
   )
   const nonce = Buffer.from(challenge, 'base64url').toString()
-  const end = endOfNonce(ctx.settings.sessionSecret, challengeSubject(wanted, browser), nonce)
+  const end = endOfNonce(ctx.settings.sessionSecret, challengeSubject(purpose, browser), nonce)
   if (end === undefined) throw refused('The challenge was not issued to this browser for this purpose.')
   if (ctx.clock.now() > end) throw refused('The challenge is older than 5 minutes.')
   if (!(await insertUsedNonce(ctx.db, nonce, end))) throw refused('The challenge has been used.')

@@ -125,9 +125,9 @@ export const endAlert = defineOperation({
       async (trx) => {
         const url = isId('whk', webhook) ? await findAlertUrl(trx, webhook) : undefined
         if (url === undefined || !isId('whk', webhook)) throw new AppError('not_found')
-        const wanted = Buffer.from(tokenOf(ctx.settings.linkSecret, webhook, url))
+        const expected = Buffer.from(tokenOf(ctx.settings.linkSecret, webhook, url))
         const given = Buffer.from(token)
-        if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw new AppError('not_found')
+        if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new AppError('not_found')
         return disableAlert(trx, webhook, ctx.clock.now())
       },
       (isNew) => (isNew ? { subject: webhook, before: { enabled: true }, after: { enabled: false } } : undefined),

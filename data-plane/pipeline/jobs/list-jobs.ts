@@ -23,7 +23,7 @@ export async function listJobs(
   head: RequestHead,
   query: URLSearchParams,
 ): Promise<string> {
-  const choice = readWish(query)
+  const choice = readChoice(query)
   const payment = recognize(route, head)
   if (payment === undefined) throw new AppError('authentication_required')
   const { account } = await payment.identify()
@@ -47,7 +47,7 @@ function viewOf(plane: JobPlane, storedJob: StoredJob): JobView | undefined {
   return endedView(plane, rid, { job, end, artifacts: [] })
 }
 
-function readWish(query: URLSearchParams) {
+function readChoice(query: URLSearchParams) {
   const [after, limit, order] = [
     query.get('after'),
     query.get('limit') ?? String(USUAL_LIMIT),

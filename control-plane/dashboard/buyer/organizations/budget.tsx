@@ -56,9 +56,9 @@ export function SetBudget({ organization, budget: { of, limitUsdc, spentUsdc }, 
   const change = of.startsWith('wsp_') ? ofWorkspace : ofMember
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const wish = { organization, limitUsd: text === '' ? null : Number(text) }
-    if (of.startsWith('wsp_')) ofWorkspace.mutate({ ...wish, workspace: of })
-    else ofMember.mutate({ ...wish, member: of })
+    const input = { organization, limitUsd: text === '' ? null : Number(text) }
+    if (of.startsWith('wsp_')) ofWorkspace.mutate({ ...input, workspace: of })
+    else ofMember.mutate({ ...input, member: of })
   }
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title={`Budget of ${name}`}>

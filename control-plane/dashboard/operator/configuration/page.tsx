@@ -114,9 +114,9 @@ function Configuration() {
 
 /** True where the text is in the name, the subject or the meaning of the setting. */
 function isAbout({ name, subject, meaning }: Setting, text: string): boolean {
-  const wanted = text.trim().toLowerCase()
+  const query = text.trim().toLowerCase()
   return [name, name.replaceAll('_', ' '), SUBJECTS[subject], meaning].some((part) =>
-    part.toLowerCase().includes(wanted),
+    part.toLowerCase().includes(query),
   )
 }
 

@@ -38,9 +38,9 @@ function suggestionOf(market: Market | undefined): number {
 
 export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
   const [prices, setChosen] = useState<Prices>(() => new Map(before.map(({ model, discount }) => [model, discount])))
-  const [wanted, setWanted] = useState('')
+  const [search, setSearch] = useState('')
   const supportedModels = found.filter(({ supported }) => supported)
-  const shownModels = supportedModels.filter(({ model }) => model.toLowerCase().includes(wanted.trim().toLowerCase()))
+  const shownModels = supportedModels.filter(({ model }) => model.toLowerCase().includes(search.trim().toLowerCase()))
   return (
     <div className="form">
       <p className="muted">
@@ -52,8 +52,8 @@ export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
           label="Find a model"
           type="search"
           data-search="true"
-          value={wanted}
-          onChange={({ currentTarget: { value } }) => setWanted(value)}
+          value={search}
+          onChange={({ currentTarget: { value } }) => setSearch(value)}
         />
       ) : null}
       <Table

@@ -71,8 +71,14 @@ export async function listIncidents(db: Database, filter: IncidentFilter, limit:
 /** An offer is backed off for at most this long at once, so an event cannot change spells that began earlier. */
 const LONGEST_SPELL = sql.lit('1 day')
 /** Spells with a shorter gap than this belong to one incident. */
-const QUIET = sql.lit('5 minutes')
-const CHANGES = sql`('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')`
+export const QUIET = sql.lit('5 minutes')
+/** The actions of the health log that take an offer out of rotation, or put it back. */
+export const CHANGES = sql`('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')`
+/** The instant at which the offer of a line `l` of the log was put back; null while it has not been. */
+export const UP_AT = sql`min(l.at) filter (where l.action <> 'backed_off') over (partition by l.offer
+  order by l.at desc, l.id rows between unbounded preceding and 1 preceding)`
+/** The end of a spell that begins with a back-off: the offer is tried again, or was put back before. */
+export const SPELL_END = sql`least(backed_off_until, at + ${LONGEST_SPELL}::interval, up_at)`
 
 /**
  * Computes the incidents of each model and provider with new health events again, however late the events arrived, and
@@ -95,16 +101,13 @@ export async function rollUpIncidents(trx: Trx): Promise<void> {
     where i.model = p.model and i.provider = p.provider and i.started_at >= p.from_at`.execute(trx)
   await sql`insert into market_incident (id, model, provider, started_at, ends_at, offers, back_offs, cause)
     with change as (
-      select o.model, o.provider, l.offer, l.error_class, l.action, l.at, l.backed_off_until,
-        min(l.at) filter (where l.action <> 'backed_off') over (partition by l.offer order by l.at desc, l.id
-          rows between unbounded preceding and 1 preceding) as up_at
+      select o.model, o.provider, l.offer, l.error_class, l.action, l.at, l.backed_off_until, ${UP_AT} as up_at
       from incident_place p join offer o on o.model = p.model and o.provider = p.provider
       join health_log l on l.offer = o.id and l.at >= p.from_at
       -- One bound for all places, so that an index on offer and time finds the lines of each offer.
       where l.action in ${CHANGES} and l.at >= (select min(from_at) from incident_place)),
     spell as (
-      select model, provider, offer, error_class, at,
-        least(backed_off_until, at + ${LONGEST_SPELL}::interval, up_at) as ends_at
+      select model, provider, offer, error_class, at, ${SPELL_END} as ends_at
       from change where action = 'backed_off'),
     marked as (
       select *, case when at > max(ends_at) over (partition by model, provider order by at, offer

@@ -268,6 +268,7 @@ const WORKSPACE_READS = [
   '/v1/seller/usage/export',
   '/v1/seller/payouts',
   '/v1/seller/health-log',
+  '/v1/seller/outages',
 ]
 
 describe('a stranger', () => {

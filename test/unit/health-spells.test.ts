@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { LoggedLine } from '#control-plane/dashboard/seller/health-spells.ts'
-import { causesOf, foldHealth, sumOutages } from '#control-plane/dashboard/seller/health-spells.ts'
+import { foldHealth } from '#control-plane/dashboard/seller/health-spells.ts'
 
 const MINUTE = 60_000
 
@@ -66,31 +66,4 @@ it('a failure within a long pause belongs to the outage', () => {
 it('other events stay rows of their own, and so does a recovery whose failures are on another page', () => {
   const lines = [line(3, 'flagged'), line(2, 'recovered'), line(1, 'credential_rotated')]
   expect(foldHealth(lines).map(({ event }) => event)).toEqual(['flagged', 'recovered', 'credential_rotated'])
-})
-
-it('ended outages are summed by offer, the longest time down first; an outage that goes on is left out', () => {
-  const spells = foldHealth([
-    line(0, 'backed_off', { backedOffUntil: 2 * MINUTE }),
-    line(3, 'recovered'),
-    line(60, 'counted', { errorCategory: 'timeout' }),
-    line(61, 'counted', { errorCategory: 'timeout' }),
-    line(64, 'recovered'),
-    line(10, 'counted', { offerId: 'b' }),
-    line(30, 'recovered', { offerId: 'b' }),
-    line(90, 'backed_off', { offerId: 'c', backedOffUntil: 95 * MINUTE }),
-  ])
-  expect(sumOutages(spells)).toEqual([
-    expect.objectContaining({ offerId: 'b', outages: 1, failures: 1, downMs: 20 * MINUTE, lastAt: 10 * MINUTE }),
-    {
-      offerId: 'a',
-      model: 'gpt-test',
-      outages: 2,
-      failures: 3,
-      downMs: 7 * MINUTE,
-      longestMs: 4 * MINUTE,
-      lastAt: 60 * MINUTE,
-      causes: ['timeout', 'overloaded'],
-    },
-  ])
-  expect(causesOf(spells)).toEqual(['overloaded', 'timeout'])
 })

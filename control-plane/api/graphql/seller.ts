@@ -7,6 +7,14 @@ import type { DiscoveredModel } from '#control-plane/services/offers/discovery.t
 import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { HealthLineSchema, listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import {
+  getOutages,
+  MAX_OUTAGE_OFFERS,
+  OfferOutagesSchema,
+  OngoingOutageSchema,
+  OutageCauseSchema,
+  OutageReportSchema,
+} from '#control-plane/services/offers/offer-outages.ts'
+import {
   getOfferReach,
   MAX_REACHES,
   OfferReachSchema,
@@ -165,6 +173,20 @@ const ReachOfModel = objectOf('OfferReach', OfferReachSchema, {
 
 const Choice = objectOf('ProviderChoice', ProviderChoiceSchema)
 
+const OutagesOfOffer = objectOf('OfferOutages', OfferOutagesSchema, { ints: ['outages', 'backOffs'] })
+const Ongoing = objectOf('OngoingOutage', OngoingOutageSchema, { ints: ['statusCode', 'backOffs'] })
+const Cause = objectOf('OutageCause', OutageCauseSchema, { ints: ['outages'] })
+const Outages = objectOf('OutageReport', OutageReportSchema, {
+  authScopes: { seller: true },
+  ints: ['outages', 'offers'],
+  types: { causes: Cause, ongoing: Ongoing, byOffer: OutagesOfOffer },
+  costs: {
+    causes: { field: 1 },
+    ongoing: { field: 1, multiplier: MAX_OUTAGE_OFFERS },
+    byOffer: { field: 1, multiplier: MAX_OUTAGE_OFFERS },
+  },
+})
+
 builder.queryFields((t) => ({
   providerChoices: t.field({ type: [Choice], complexity: LIST_COST, ...fieldOf(listProviderChoices) }),
   sellerOperation: t.field({ type: Operation, ...fieldOf(getSellerOperation) }),
@@ -176,6 +198,7 @@ builder.queryFields((t) => ({
   offerYield: t.field({ type: Yield, ...fieldOf(getOfferYield) }),
   offerReach: t.field({ type: ReachOfModel, ...fieldOf(getOfferReach) }),
   healthLog: t.connection({ type: Line, ...pageOf(listHealthLog) }),
+  offerOutages: t.field({ type: Outages, ...fieldOf(getOutages) }),
 }))
 
 builder.mutationFields((t) => ({

@@ -10,6 +10,7 @@ import type { DiscoveredModel } from '#control-plane/services/offers/discovery.t
 import { DiscoveredModelSchema, discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { listOfferFigures } from '#control-plane/services/offers/offer-figures.ts'
+import { getOutages } from '#control-plane/services/offers/offer-outages.ts'
 import { getOfferSeries } from '#control-plane/services/offers/offer-series.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
@@ -136,6 +137,14 @@ export const OFFER_ROWS: readonly RestRow[] = [
     refusals: [404],
     envelope,
     operation: listHealthLog,
+  }),
+  restRow({
+    method: 'GET',
+    path: '/v1/seller/outages',
+    tag: 'Offers',
+    refusals: [404],
+    envelope,
+    operation: getOutages,
   }),
   restRow({
     method: 'GET',

@@ -13,6 +13,7 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { listOfferFigures } from '#control-plane/services/offers/offer-figures.ts'
+import { getOutages } from '#control-plane/services/offers/offer-outages.ts'
 import { getOfferReach } from '#control-plane/services/offers/offer-reach.ts'
 import { getOfferSeries } from '#control-plane/services/offers/offer-series.ts'
 import { getOfferShare } from '#control-plane/services/offers/offer-share.ts'
@@ -42,6 +43,7 @@ export const offer = router({
   resetHealth: mutationOf(resetHealth),
   rotateCredential: mutationOf(rotateCredential, nameOffer),
   healthLog: queryOf(listHealthLog),
+  outages: queryOf(getOutages),
 })
 
 /** Work that continues after its answer. */

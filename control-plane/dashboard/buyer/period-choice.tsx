@@ -1,6 +1,6 @@
 import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { DAY_MS, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Segments, useKeptText } from '#control-plane/dashboard/ui/fields.tsx'
 
 export type ShownPeriod = '24h' | '7d' | '30d' | '90d'
 
@@ -66,30 +66,41 @@ export function TimeChoice({
   readonly onChange: (time: ShownTime) => void
 }) {
   const today = new Date().toISOString().slice(0, 10)
-  const day = (name: 'from' | 'to', label: string) => (
-    <input
-      type="date"
-      className="input"
-      aria-label={label}
-      max={today}
-      value={time[name] ?? ''}
-      onChange={({ currentTarget: { value } }) =>
-        onChange({
-          period: undefined,
-          from: name === 'from' ? value || undefined : (time.from ?? (value || undefined)),
-          to: name === 'to' ? value || undefined : time.to,
-        })
-      }
-    />
-  )
+  const keep = (name: 'from' | 'to') => (text: string) =>
+    onChange({
+      period: undefined,
+      from: name === 'from' ? text || undefined : (time.from ?? (text || undefined)),
+      to: name === 'to' ? text || undefined : time.to,
+    })
   return (
     <div className="field time-choice">
       <span>Period</span>
       <div className="actions">
         <PeriodChoice value={period} onChoose={(next) => onChange({ period: next, from: undefined, to: undefined })} />
-        {day('from', 'First day, UTC')}
-        {day('to', 'Last day, UTC')}
+        <Day label="First day, UTC" max={today} value={time.from ?? ''} onKeep={keep('from')} />
+        <Day label="Last day, UTC" max={today} value={time.to ?? ''} onKeep={keep('to')} />
       </div>
     </div>
+  )
+}
+
+type DayProps = {
+  readonly label: string
+  readonly max: string
+  readonly value: string
+  readonly onKeep: (text: string) => void
+}
+
+function Day({ label, max, value, onKeep }: DayProps) {
+  const [text, setText] = useKeptText(value, onKeep)
+  return (
+    <input
+      type="date"
+      className="input"
+      aria-label={label}
+      max={max}
+      value={text}
+      onChange={({ currentTarget }) => setText(currentTarget.value)}
+    />
   )
 }

@@ -209,6 +209,7 @@ const SELLING: readonly DoorRow[] = [
     orderBy: 'model',
   },
   reads('health-log.list', 'healthLog', 'offer.healthLog', () => ({ maxItems: 5 })),
+  reads('offer.outages', 'offerOutages', 'offer.outages', () => ({ since: 0, until: 4_000_000_000_000 })),
   reads('config.list', 'savedConfigs', 'config.list', () => ({ maxItems: 5 })),
   changes('config.delete', 'forgetConfig', 'config.delete', async (world) => {
     await newOffer(world)

@@ -2,7 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { PublicFeesDocument } from '#control-plane/dashboard/data/documents/public-fees.ts'
 import { exactMoney, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { KeptInput } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import { feeSplit, microOf } from './fee-split.ts'
@@ -73,25 +73,22 @@ function Example({ feeBps }: { readonly feeBps: number }) {
     <Card title="Calculate a sale" about="The same calculation as in your receipts and earnings">
       <div className="form">
         <div className="form-row">
-          <Input
+          <KeptInput
             label="List price of the call, US dollars"
             inputMode="decimal"
             value={list}
             fault={micro === undefined ? 'Enter an amount above 0 with at most 6 decimals.' : undefined}
-            onChange={({ currentTarget: { value } }) =>
-              void navigate({ search: (now) => ({ ...now, list: value }), replace: true })
-            }
+            onKeep={(text) => void navigate({ search: (now) => ({ ...now, list: text }), replace: true })}
           />
-          <Input
+          <KeptInput
             label="Discount, percent"
             type="number"
             min={0}
             max={99}
             step={1}
-            value={discount}
-            onChange={({ currentTarget: { valueAsNumber } }) => {
-              const next = Number.isNaN(valueAsNumber) ? 0 : valueAsNumber
-              void navigate({ search: (now) => ({ ...now, discount: next }), replace: true })
+            value={String(discount)}
+            onKeep={(text) => {
+              if (text !== '') void navigate({ search: (now) => ({ ...now, discount: Number(text) }), replace: true })
             }}
           />
         </div>

@@ -6,7 +6,7 @@ import type {
 import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/public-resource.ts'
 import { percent, words } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Filters, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, KeptInput, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
@@ -92,16 +92,14 @@ function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' |
         choices={[NOTHING, ...resource.traits.map(({ name }) => ({ value: name, label: name }))]}
         onChange={({ currentTarget: { value } }) => onAsk({ trait: value === '' ? undefined : value })}
       />
-      <Input
+      <KeptInput
         label="Minimum discount, percent"
         type="number"
         min={0}
         max={100}
         step={1}
-        value={floor ?? ''}
-        onChange={({ currentTarget: { valueAsNumber } }) =>
-          onAsk({ floor: Number.isInteger(valueAsNumber) ? valueAsNumber : undefined })
-        }
+        value={floor === undefined ? '' : String(floor)}
+        onKeep={(text) => onAsk({ floor: text !== '' && Number.isInteger(Number(text)) ? Number(text) : undefined })}
       />
       {isAsked ? (
         <Button onClick={() => onAsk({ model: undefined, trait: undefined, floor: undefined })}>Clear filters</Button>

@@ -4,7 +4,7 @@ import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/p
 import { compact, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { priceFile, priceText } from '#control-plane/dashboard/market/price-text.ts'
-import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { KeptInput } from '#control-plane/dashboard/ui/fields.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
@@ -148,21 +148,21 @@ function WorkloadPrice({ market, offers, workload, onWorkload }: PriceProps) {
     <div className="form">
       <h3>Price of your workload</h3>
       <div className="form-row">
-        <Input
+        <KeptInput
           label="Tokens in"
           type="number"
           min={0}
           step={1000}
-          value={input}
-          onChange={({ currentTarget }) => onWorkload({ input: currentTarget.valueAsNumber || 0, output })}
+          value={String(input)}
+          onKeep={(text) => (text === '' ? undefined : onWorkload({ input: Number(text), output }))}
         />
-        <Input
+        <KeptInput
           label="Tokens out"
           type="number"
           min={0}
           step={100}
-          value={output}
-          onChange={({ currentTarget }) => onWorkload({ input, output: currentTarget.valueAsNumber || 0 })}
+          value={String(output)}
+          onKeep={(text) => (text === '' ? undefined : onWorkload({ input, output: Number(text) }))}
         />
       </div>
       <output className="actions" aria-live="polite">

@@ -203,8 +203,14 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
     },
     {
       label: 'Last 24 hours',
-      cell: ({ provider }) => <UptimeStrip label={provider} cells={cellsOf(provider)} ends={endsOfDay(now, zone)} />,
-      phone: 'bare',
+      cell: ({ provider }) => {
+        const cells = cellsOf(provider)
+        return cells.some(({ base }) => base > 0) ? (
+          <UptimeStrip label={provider} cells={cells} ends={endsOfDay(now, zone)} />
+        ) : (
+          <span className="muted">no calls</span>
+        )
+      },
     },
     { ...ANSWERED, label: 'Uptime 24 h' },
   ]

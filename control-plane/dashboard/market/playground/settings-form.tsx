@@ -1,4 +1,4 @@
-import { Input, Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
+import { KeptInput, Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
 import type { CallSettings } from './call-of.ts'
 import { EFFORTS, MAKINGS, SIZES, VOICES } from './choices.ts'
 import type { Making, ShownColumn } from './columns.ts'
@@ -154,18 +154,17 @@ type NumberProps = {
 
 function NumberField({ label, hint, range: [min, max], step = 1, value, onChange }: NumberProps) {
   return (
-    <Input
+    <KeptInput
       label={label}
       hint={hint}
       type="number"
       min={min}
       max={max}
       step={step}
-      value={value ?? ''}
-      onChange={({ currentTarget }) => {
-        const { valueAsNumber } = currentTarget
-        const isGood = valueAsNumber >= min && valueAsNumber <= max
-        if (currentTarget.value === '' || isGood) onChange(isGood ? valueAsNumber : undefined)
+      value={value === undefined ? '' : String(value)}
+      onKeep={(text) => {
+        const typed = text === '' ? undefined : Number(text)
+        if (typed === undefined || (typed >= min && typed <= max)) onChange(typed)
       }}
     />
   )

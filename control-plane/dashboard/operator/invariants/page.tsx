@@ -155,7 +155,12 @@ const COLUMNS: readonly Column<Line>[] = [
   {
     label: 'Checked',
     phone: 'bare',
-    cell: ({ detail }) => <span className="small">{detail}</span>,
+    // The detail of a rule that holds repeats the rule, so a phone shows the details of broken rules only.
+    cell: ({ detail, verdict }) => (
+      <span className={verdict === 'breach' ? 'small' : 'small desk'}>
+        {detail.charAt(0).toUpperCase() + detail.slice(1)}
+      </span>
+    ),
     text: ({ detail }) => detail,
     file: [
       { label: 'Checked', text: ({ detail }) => detail },

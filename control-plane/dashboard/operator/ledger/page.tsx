@@ -8,7 +8,7 @@ import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { accountText, kindText, LEDGER_KINDS } from '#control-plane/dashboard/operator/ledger-words.ts'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Filters, Input, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, KeptInput, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -127,17 +127,17 @@ function LedgerFilters({ search: { account, kind, reference, from, to }, onChang
         ]}
         onChange={({ currentTarget: { value } }) => onChange({ kind: value === '' ? undefined : value })}
       />
-      <Input
+      <KeptInput
         label="First day, UTC"
         type="date"
         value={from ?? ''}
-        onChange={({ currentTarget: { value } }) => onChange({ from: value === '' ? undefined : value })}
+        onKeep={(text) => onChange({ from: text === '' ? undefined : text })}
       />
-      <Input
+      <KeptInput
         label="Last day, UTC"
         type="date"
         value={to ?? ''}
-        onChange={({ currentTarget: { value } }) => onChange({ to: value === '' ? undefined : value })}
+        onKeep={(text) => onChange({ to: text === '' ? undefined : text })}
       />
     </Filters>
   )

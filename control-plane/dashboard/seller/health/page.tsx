@@ -3,19 +3,20 @@ import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
+import type { SellerHealthQuery } from '#control-plane/dashboard/data/documents/seller-health.ts'
 import { SellerHealthDocument } from '#control-plane/dashboard/data/documents/seller-health.ts'
-import { count, percent, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { count, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { defined } from '#control-plane/dashboard/data/search-params.ts'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { healthColumns } from '#control-plane/dashboard/seller/health-columns.tsx'
-import type { HealthSpell, OfferOutages } from '#control-plane/dashboard/seller/health-spells.ts'
-import { causesOf, foldHealth, sumOutages } from '#control-plane/dashboard/seller/health-spells.ts'
+import type { HealthSpell } from '#control-plane/dashboard/seller/health-spells.ts'
+import { foldHealth } from '#control-plane/dashboard/seller/health-spells.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager, RowsShown } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
@@ -48,15 +49,9 @@ type HealthSearch = {
 function Health() {
   const { days = '7', view, after } = useSearch({ from: '/seller/health' })
   const navigate = useNavigate({ from: '/seller/health' })
-  const variables = { since: daysAgo(Number(days) - 1), after }
+  const since = daysAgo(Number(days) - 1)
+  const variables = { since, after, withLog: view === 'log' }
   const query = useScreen(SellerHealthDocument, variables, { everyMs: REFRESH_MS })
-  const lines = pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)
-  const whole = {
-    rows: async () => {
-      const { rows, isCut } = await lines.rows()
-      return { rows: foldHealth(rows), isCut }
-    },
-  }
   const go = (search: HealthSearch) => void navigate({ search: defined(search), replace: true })
   const [reset, setReset] = useState<HealthSpell>()
   const now = useNow(REFRESH_MS)
@@ -68,72 +63,101 @@ function Health() {
       actions={<Segments label="Days" value={days} choices={DAYS} onChoose={(next) => go({ days: next, view })} />}
     >
       <Loaded query={query}>
-        {({ healthLog }) => {
-          const spells = foldHealth((healthLog?.edges ?? []).map(({ node }) => node))
-          const { endCursor, hasNextPage = false } = healthLog?.pageInfo ?? {}
-          const isPart = hasNextPage || after !== undefined
-          return (
+        {({ offerOutages: report, healthLog }) =>
+          report === null ? null : (
             <>
-              {after === undefined ? (
-                <Now spells={spells} days={days} isCut={hasNextPage} now={now} curl={curl} onReset={setReset} />
-              ) : null}
-              <Past view={view} isPart={isPart} onView={(next) => go({ days, view: next, after })}>
+              <Now report={report} now={now} curl={curl} onReset={setReset} />
+              <Sums report={report} days={days} since={since} />
+              <Past view={view} onView={(next) => go({ days, view: next })}>
                 {view === 'log' ? (
-                  <Table
-                    label="Health log"
-                    columns={columnsOf(now, setReset)}
-                    rows={spells}
-                    keyOf={({ id }) => id}
-                    curl={curl}
-                    whole={whole}
-                    empty={<NoOutages />}
-                  />
-                ) : (
-                  <Table
-                    label="Ended outages"
-                    columns={OFFER_COLUMNS}
-                    rows={sumOutages(spells)}
-                    most={FEW_OFFERS}
-                    keyOf={({ offerId }) => offerId}
-                    curl={curl}
-                    empty={<NoOutages />}
-                  />
-                )}
-              </Past>
-              {isPart ? (
-                <RowsShown value={healthLog?.edges.length ?? 0}>
-                  <Pager
-                    after={after}
-                    next={endCursor}
-                    hasNext={hasNextPage}
+                  <Log
+                    log={healthLog}
+                    variables={variables}
+                    now={now}
+                    onReset={setReset}
                     onPage={(to) => void navigate({ search: defined({ days, view, after: to }) })}
                   />
-                </RowsShown>
-              ) : null}
+                ) : (
+                  <ByOffer report={report} curl={curl} />
+                )}
+              </Past>
             </>
           )
-        }}
+        }
       </Loaded>
       {reset === undefined ? null : <Reset spell={reset} onClose={() => setReset(undefined)} />}
     </Page>
   )
 }
 
+type Report = NonNullable<SellerHealthQuery['offerOutages']>
+
+function ByOffer({ report: { byOffer, offers }, curl }: { readonly report: Report; readonly curl: string }) {
+  return (
+    <Table
+      label="Ended outages"
+      columns={OFFER_COLUMNS}
+      rows={byOffer}
+      most={FEW_OFFERS}
+      keyOf={({ offerId }) => offerId}
+      curl={curl}
+      {...(offers > byOffer.length && { foot: <span>{`Top ${byOffer.length} of ${count(offers)} offers`}</span> })}
+      empty={<NoOutages />}
+    />
+  )
+}
+
+type LogProps = {
+  readonly log: SellerHealthQuery['healthLog']
+  readonly variables: { readonly since: number; readonly after: string | undefined; readonly withLog: boolean }
+  readonly now: number
+  readonly onReset: (spell: HealthSpell) => void
+  readonly onPage: (after: string | undefined) => void
+}
+
+/** The health log, in which an outage is one row. A page is 100 lines of the log. */
+function Log({ log, variables, now, onReset, onPage }: LogProps) {
+  const lines = pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)
+  const whole = {
+    rows: async () => {
+      const { rows, isCut } = await lines.rows()
+      return { rows: foldHealth(rows), isCut }
+    },
+  }
+  const { endCursor, hasNextPage = false } = log?.pageInfo ?? {}
+  return (
+    <Table
+      label="Health log"
+      columns={columnsOf(now, onReset)}
+      rows={foldHealth((log?.edges ?? []).map(({ node }) => node))}
+      keyOf={({ id }) => id}
+      curl={curlOf(SellerHealthDocument, variables, true)}
+      whole={whole}
+      {...((hasNextPage || variables.after !== undefined) && {
+        foot: (
+          <RowsShown value={log?.edges.length ?? 0}>
+            <span>Log lines</span>
+            <Pager after={variables.after} next={endCursor} hasNext={hasNextPage} onPage={onPage} />
+          </RowsShown>
+        ),
+      })}
+      empty={<NoOutages />}
+    />
+  )
+}
+
 type PastProps = {
   readonly view: 'log' | undefined
-  /** True where the table has a part of the period. */
-  readonly isPart: boolean
   readonly onView: (view: 'log' | undefined) => void
   readonly children: ReactNode
 }
 
-/** The outages that ended, by offer or one by one. */
-function Past({ view, isPart, onView, children }: PastProps) {
-  const part = isPart ? ', of 100 lines of the log' : ''
+/** The outages that ended, by offer, or the log. */
+function Past({ view, onView, children }: PastProps) {
   return (
     <Card
       title={view === 'log' ? 'Outages and events' : 'Ended outages by offer'}
-      about={`${view === 'log' ? 'An outage is one row. Newest first' : 'The longest time down first'}${part}. Days are UTC days`}
+      about={`${view === 'log' ? 'An outage is one row. Newest first' : 'The longest time down first'}. Days are UTC days`}
       actions={
         <Segments
           label="Shown"
@@ -151,87 +175,112 @@ function Past({ view, isPart, onView, children }: PastProps) {
 
 const VIEWS = [
   { value: 'offers', label: 'By offer' },
-  { value: 'log', label: 'Every outage' },
+  { value: 'log', label: 'Log' },
 ] as const
 /** Offers that are listed at first. */
 const FEW_OFFERS = 10
 
 type NowProps = {
-  readonly spells: readonly HealthSpell[]
-  readonly days: string
-  /** True where the period has more lines than these. */
-  readonly isCut: boolean
+  readonly report: Report
   readonly now: number
   readonly curl: string
   readonly onReset: (spell: HealthSpell) => void
 }
 
-/** The offers that fail now, and the sums of the period. */
-function Now({ spells, days, isCut, now, curl, onReset }: NowProps) {
-  const failing = spells.filter(({ event, endedAt }) => event === 'outage' && endedAt === null)
-  const offers = sumOutages(spells)
-  const outages = offers.reduce((sum, one) => sum + one.outages, 0)
-  const downMs = offers.reduce((sum, one) => sum + one.downMs, 0)
-  const [worst] = offers
-  const newest = Math.max(...offers.map(({ lastAt }) => lastAt))
-  const last = offers.find(({ lastAt }) => lastAt === newest)
-  const period = days === '1' ? 'today' : `in ${days} days`
-  return (
-    <>
-      {failing.length === 0 ? (
-        <Notice tone="good">
-          <strong>No offer fails now.</strong>
-          {last === undefined ? null : (
-            <span className="small">
-              Last outage: {last.model}, <Ago at={last.lastAt} now={now} />
-            </span>
-          )}
-        </Notice>
-      ) : (
-        <Card
-          title={failing.length === 1 ? '1 offer fails now' : `${count(failing.length)} offers fail now`}
-          about="A paused offer gets no calls until it is retried"
-          isFlush
-        >
-          <Table
-            label="Failing now"
-            columns={columnsOf(now, onReset)}
-            rows={failing}
-            keyOf={({ id }) => id}
-            curl={curl}
-            empty={null}
-          />
-        </Card>
+/** The offers that fail now. */
+function Now({ report: { ongoing, byOffer, offers }, now, curl, onReset }: NowProps) {
+  const newest = Math.max(...byOffer.map(({ lastAt }) => lastAt))
+  // A list that is cut may lack the offer of the last outage.
+  const last = offers > byOffer.length ? undefined : byOffer.find(({ lastAt }) => lastAt === newest)
+  return ongoing.length === 0 ? (
+    <Notice tone="good">
+      <strong>No offer fails now.</strong>
+      {last === undefined ? null : (
+        <span className="small">
+          Last outage: {last.model}, <Ago at={last.lastAt} now={now} />
+        </span>
       )}
-      <Stats
-        figures={[
-          {
-            label: 'Ended outages',
-            value: count(outages),
-            hint: `${period}${isCut ? ', newest 100 log lines' : ''}`,
-          },
-          {
-            label: 'Offers affected',
-            value: count(offers.length),
-            hint:
-              outages === 0
-                ? 'none'
-                : `${percent((100 * offers.filter((one) => one.outages === 1).length) / offers.length, 0)} of them once`,
-          },
-          {
-            label: 'Average outage',
-            value: outages === 0 ? UNKNOWN : span(downMs / outages, Math.round),
-            hint: worst === undefined ? undefined : `longest ${span(Math.max(...offers.map((one) => one.longestMs)))}`,
-          },
-          {
-            label: 'Main cause',
-            value: words(causesOf(spells)[0] ?? UNKNOWN),
-            hint:
-              causesOf(spells).length > 1 ? `then ${causesOf(spells).slice(1, 3).map(words).join(', ')}` : undefined,
-          },
-        ]}
+    </Notice>
+  ) : (
+    <Card
+      title={ongoing.length === 1 ? '1 offer fails now' : `${count(ongoing.length)} offers fail now`}
+      about="A paused offer gets no calls until it is retried"
+      isFlush
+    >
+      <Table
+        label="Failing now"
+        columns={columnsOf(now, onReset)}
+        rows={ongoing.map(spellOf)}
+        keyOf={({ id }) => id}
+        curl={curl}
+        empty={null}
       />
-    </>
+    </Card>
+  )
+}
+
+/** An ongoing outage as a row of the log. */
+function spellOf({
+  errorDetail,
+  statusCode,
+  backedOffUntil,
+  backOffs,
+  ...outage
+}: Report['ongoing'][number]): HealthSpell {
+  return {
+    ...outage,
+    id: outage.offerId,
+    event: 'outage',
+    message: `${statusCode ?? ''} ${errorDetail}`.trim(),
+    failures: backOffs,
+    pauses: backOffs,
+    pausedUntil: backedOffUntil,
+    endedAt: null,
+  }
+}
+
+type SumsProps = { readonly report: Report; readonly days: string; readonly since: number }
+
+/** The sums of the period. */
+function Sums({ report, days, since }: SumsProps) {
+  const { outages, offers, downMs, longestMs, causes } = report
+  const [main, ...further] = causes
+  return (
+    <Stats
+      figures={[
+        {
+          label: 'Ended outages',
+          value: count(outages),
+          hint:
+            report.since > since ? (
+              <>
+                since <Time at={report.since} />
+              </>
+            ) : days === '1' ? (
+              'today'
+            ) : (
+              `in ${days} days`
+            ),
+        },
+        { label: 'Offers affected', value: count(offers), hint: `${span(downMs)} down in all` },
+        {
+          label: 'Average outage',
+          value: outages === 0 ? UNKNOWN : span(downMs / outages, Math.round),
+          hint: outages === 0 ? undefined : `longest ${span(longestMs)}`,
+        },
+        {
+          label: 'Main cause',
+          value: words(main?.cause ?? UNKNOWN),
+          hint:
+            further.length === 0
+              ? undefined
+              : `then ${further
+                  .slice(0, 2)
+                  .map(({ cause }) => words(cause))
+                  .join(', ')}`,
+        },
+      ]}
+    />
   )
 }
 
@@ -246,7 +295,7 @@ function NoOutages() {
   )
 }
 
-const OFFER_COLUMNS: readonly Column<OfferOutages>[] = [
+const OFFER_COLUMNS: readonly Column<Report['byOffer'][number]>[] = [
   {
     label: 'Offer',
     cell: ({ offerId, model }) => (
@@ -257,7 +306,7 @@ const OFFER_COLUMNS: readonly Column<OfferOutages>[] = [
     text: ({ model }) => model,
   },
   { label: 'Outages', isNumber: true, cell: ({ outages }) => count(outages), text: ({ outages }) => outages },
-  { label: 'Failures', isNumber: true, cell: ({ failures }) => count(failures), text: ({ failures }) => failures },
+  { label: 'Pauses', isNumber: true, cell: ({ backOffs }) => count(backOffs), text: ({ backOffs }) => backOffs },
   {
     label: 'Time down',
     phone: 'lead',

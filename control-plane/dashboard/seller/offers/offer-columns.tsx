@@ -224,6 +224,8 @@ export function columnsOf({ edit, capLeft, window, chosen: text }: ColumnsOf): r
     ...rareColumns(capLeft, chosen),
     {
       label: 'Change',
+      // On a phone a press on the row opens the offer, which can be edited there.
+      phone: 'none',
       cell: (offer) => (
         <Button onClick={() => edit(offer)} aria-label={`Edit the offer of ${offer.model}`}>
           Edit

@@ -7,7 +7,7 @@ import { SellerYieldDocument } from '#control-plane/dashboard/data/documents/sel
 import { compact, count, day, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { Filters, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, KeptInput, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
@@ -47,17 +47,17 @@ function Yield() {
             choices={[model, ...others].sort(byName).map((value) => ({ value, label: value }))}
             onChange={({ currentTarget: { value } }) => void navigate({ search: { model: value }, replace: true })}
           />
-          <Input
+          <KeptInput
             label="Discount, percent"
             type="number"
             min={0}
             max={MOST_PCT}
             step={0.01}
             placeholder="your own"
-            value={discount ?? ''}
-            onChange={({ currentTarget: { value } }) =>
+            value={discount === undefined ? '' : String(discount)}
+            onKeep={(text) =>
               void navigate({
-                search: { model, discount: value === '' ? undefined : Number(value) },
+                search: { model, discount: text === '' ? undefined : Number(text) },
                 replace: true,
               })
             }

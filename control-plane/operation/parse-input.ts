@@ -8,7 +8,7 @@ import { inputSentence } from './input-sentences.ts'
 /** Most problems of one input that the error lists. */
 const MAX_PROBLEMS = 20
 /** Most characters of an unknown name that an error quotes. */
-const MAX_TOLD_NAME = 64
+const MAX_SHOWN_NAME = 64
 
 /**
  * Validates input from a door. A null counts as absent unless it is a value of its own. The first problem gives the
@@ -64,7 +64,7 @@ function problemsOf(issue: z.core.$ZodIssue): readonly Problem[] {
   const { path, message } = issue
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const param = [...path, cleanLine(key, MAX_TOLD_NAME)].map(String).join('.')
+      const param = [...path, cleanLine(key, MAX_SHOWN_NAME)].map(String).join('.')
       return { param, message: `${param} is not a field of this request.` }
     })
   }

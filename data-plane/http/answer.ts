@@ -17,8 +17,8 @@ import type { Surface } from './surface.ts'
 import type { Handler, Mounted } from './take-in.ts'
 
 /** Most characters of an unknown name that an answer quotes, and most such names. */
-const MAX_TOLD_NAME = 64
-const MAX_TOLD_NAMES = 32
+const MAX_SHOWN_NAME = 64
+const MAX_SHOWN_NAMES = 32
 
 /** Sends a free answer, or 304 to a client whose copy is current. */
 export function answerRead({ surface, row, reading }: Mounted, { read, keys, ...rule }: ServesOf<'read'>): Handler {
@@ -149,11 +149,11 @@ export function readQuery({ url }: FastifyRequest, { query: knownNames, ignoresO
   const query = new URLSearchParams()
   const ignored = new Set<string>()
   for (const [name, value] of all) {
-    const param = cleanLine(name, MAX_TOLD_NAME)
+    const param = cleanLine(name, MAX_SHOWN_NAME)
     if (query.has(name)) throw refuseMember(param, 'Send each query parameter once.')
     if (knownNames.includes(name)) query.append(name, value)
     else if (ignoresOthers !== true) throw refuseMember(param, `${param} is not a parameter of this query.`)
-    else if (ignored.size < MAX_TOLD_NAMES) ignored.add(param)
+    else if (ignored.size < MAX_SHOWN_NAMES) ignored.add(param)
   }
   return { query, ignored: [...ignored] }
 }

@@ -31,7 +31,10 @@ export type Content = {
   readonly lengthOf: (text: string) => number
 }
 
-/** An empty count. A stand-in counts as its data only where we have inserted stand-ins: a buyer could write one. */
+/**
+ * An empty count. A stand-in counts with the length of its data only in a request in which the data plane inserted it.
+ * A buyer can write the same text, which then counts as text.
+ */
 export function newContent({ hasStandIns }: Pick<InlinedSource, 'hasStandIns'>): Content {
   return { images: 0, inlinedChars: 0, spokenChars: 0, lengthOf: hasStandIns ? fullLength : charsOf }
 }

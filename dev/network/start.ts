@@ -39,7 +39,7 @@ export const STOP_ORDER = [
 ] as const
 export const SERVICES = ['redis', 'postgres', 'chain'] as const
 /** The members that know the address of each plane. Each gets the new address when the plane moves. */
-const TOLD_OF: Readonly<Record<string, readonly string[]>> = {
+const INFORMED_OF: Readonly<Record<string, readonly string[]>> = {
   data_plane: ['control_plane', 'worker'],
   control_plane: ['data_plane', 'worker'],
 }
@@ -222,7 +222,7 @@ function startPlane(
 
 /** The address for a member's next start. When the address moved, the members that know it are restarted. */
 async function settle({ crew, beforeStart }: Network, name: string, place: ReservedPort): Promise<Address> {
-  if (await place.secure()) void crew.renew(TOLD_OF[name] ?? [])
+  if (await place.secure()) void crew.renew(INFORMED_OF[name] ?? [])
   await beforeStart?.(name, place.address())
   return place.address()
 }

@@ -22,8 +22,8 @@ const OFFER_STATUSES = ['active', 'paused', 'inactive'] as const
 const PRICING_MODES = ['discount', 'cost_multiplier'] as const
 const OPERATION_STATUSES = ['pending', 'running', 'succeeded', 'failed'] as const
 /** The health events that the data plane reports. */
-const TOLD: readonly HealthEvent['action'][] = ['counted', 'backed_off', 'recovered', 'flagged']
-export const HEALTH_ACTIONS = [...TOLD, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
+const REPORTED: readonly HealthEvent['action'][] = ['counted', 'backed_off', 'recovered', 'flagged']
+export const HEALTH_ACTIONS = [...REPORTED, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
 
 export type ApiFormat = ProtocolName
 export type OfferStatus = (typeof OFFER_STATUSES)[number]

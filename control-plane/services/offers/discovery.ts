@@ -16,7 +16,7 @@ import type { Host } from './require-endpoint.ts'
 import { refusalOfEndpoints } from './require-endpoint.ts'
 
 /** Most models of a provider in one answer. */
-const MAX_TOLD = 5_000
+const MAX_REPORTED = 5_000
 const MICRO_PER_DOLLAR = 1e6
 
 /** A model of a provider. Reference prices are US dollars; null for a model without one. */
@@ -89,7 +89,7 @@ async function* tellModels(
 ): AsyncGenerator<DiscoveredModel> {
   let notified = 0
   for (const name of listedNames) {
-    if (++notified > MAX_TOLD) return
+    if (++notified > MAX_REPORTED) return
     yield describe(catalog, host, name)
   }
 }

@@ -45,6 +45,8 @@ export type JournalReplay = {
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
   /** Captures that are not known to be posted. */
   unpostedCount(): number
+  /** The request ids of those captures. A call has several captures when several dead processes left it. */
+  unpostedRids(): ReadonlySet<string>
   /** The name of this process in the gate: its node and its boot, so no two processes share it. */
   readonly member: string
   /** Inheritances whose captures are in this journal and that this rail has not crossed off. */
@@ -276,6 +278,7 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
       unposted: (of) => readUnposted(parts, { rail, from: of?.from ?? 1, to: of?.to ?? Number.MAX_SAFE_INTEGER }),
       advance: (check) => takeTurn(turns, rail, () => advance((captures) => askOwn(rail, captures, check))),
       unpostedCount: () => unposted.sizeOf(rail),
+      unpostedRids: () => unposted.ridsOf(rail),
       recapture: (restore) => recapture.since(restore, adoption.paths),
       recaptures: recapture.times,
       inherited: () => adoption.inherited().filter((inheritance) => !hasCrossedOff(rail, inheritance)),

@@ -28,6 +28,8 @@ export type Unposted = {
   size(): number
   /** Unposted captures of one rail. */
   sizeOf(rail: RailName): number
+  /** The request ids of the unposted captures of one rail. */
+  ridsOf(rail: RailName): ReadonlySet<string>
   firstCapture(): number | undefined
   /** The lowest sequence number that a start after a crash would need. It is `last` + 1 when there is none. */
   firstNeeded(last: number): number
@@ -57,6 +59,7 @@ export function createUnposted(): Unposted {
     has: captures.has,
     size: captures.size,
     sizeOf: captures.sizeOf,
+    ridsOf: captures.ridsOf,
     firstCapture: captures.first,
     firstNeeded(last) {
       const progress = running.values().next().value?.seq
@@ -101,6 +104,14 @@ function createQueue() {
       let count = 0
       for (let at = head; at < places.length; at++) if (places[at]?.rail === rail) count += 1
       return count
+    },
+    ridsOf(rail: RailName): ReadonlySet<string> {
+      const rids = new Set<string>()
+      for (let at = head; at < places.length; at++) {
+        const capture = places[at]
+        if (capture?.rail === rail) rids.add(capture.rid)
+      }
+      return rids
     },
     has(seq: number, rail?: RailName): boolean {
       let [low, high] = [head, places.length - 1]

@@ -55,6 +55,9 @@ const FREQUENT: readonly Mutant[] = [
   mutant('left_charges_are_crossed_off', quick(5, { wallets: 0.3 }), `${PENDING_SETTLEMENTS}#finish`, {
     'await settleEach(again, replay.unposted(inheritance))': '',
   }),
+  mutant('a-second-capture-is-forgotten', tests('unit/pending-settlements'), `${PENDING_SETTLEMENTS}#finish`, {
+    'if (!left.has(rid)) over.delete(rid)': 'over.delete(left.size < 0 ? "" : rid)',
+  }),
   mutant('pending_charges_are_forgotten', quick(5, { wallets: 0.3 }), `${PENDING_SETTLEMENTS}#note`, {
     'pending.add(rid)\n      return': 'return',
   }),

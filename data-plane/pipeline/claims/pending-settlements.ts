@@ -103,7 +103,10 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
         return isOver
       }),
     )
-    for (const rid of crossedOff) over.delete(rid)
+    if (crossedOff.length === 0) return
+    // A second capture of the call may be in an inheritance that is not checked yet.
+    const left = replay.unpostedRids()
+    for (const rid of crossedOff) if (!left.has(rid)) over.delete(rid)
   }
 
   async function turn(): Promise<void> {

@@ -147,7 +147,7 @@ function WorkloadPrice({ market, offers, workload, onWorkload }: PriceProps) {
   return (
     <div className="form">
       <h3>Price of your workload</h3>
-      <div className="form-row">
+      <div className="form-row" style={{ gridTemplateColumns: '1fr 1fr' }}>
         <KeptInput
           label="Tokens in"
           type="number"

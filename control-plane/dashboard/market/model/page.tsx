@@ -205,11 +205,10 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       label: 'Last 24 hours',
       cell: ({ provider }) => {
         const cells = cellsOf(provider)
-        return cells.some(({ base }) => base > 0) ? (
-          <UptimeStrip label={provider} cells={cells} ends={endsOfDay(now, zone)} />
-        ) : (
-          <span className="muted">no calls</span>
-        )
+        if (cells.every(({ uptimePct }) => uptimePct === null)) {
+          return <span className="muted">{cells.every(({ base }) => base === 0) ? 'no calls' : 'too few calls'}</span>
+        }
+        return <UptimeStrip label={provider} cells={cells} ends={endsOfDay(now, zone)} />
       },
     },
     { ...ANSWERED, label: 'Uptime 24 h' },

@@ -68,7 +68,7 @@ function Health() {
             <>
               <Now report={report} now={now} curl={curl} onReset={setReset} />
               <Sums report={report} days={days} since={since} />
-              <Past view={view} onView={(next) => go({ days, view: next })}>
+              <Past view={view} report={report} onView={(next) => go({ days, view: next })}>
                 {view === 'log' ? (
                   <Log
                     log={healthLog}
@@ -92,7 +92,7 @@ function Health() {
 
 type Report = NonNullable<SellerHealthQuery['offerOutages']>
 
-function ByOffer({ report: { byOffer, offers }, curl }: { readonly report: Report; readonly curl: string }) {
+function ByOffer({ report: { byOffer }, curl }: { readonly report: Report; readonly curl: string }) {
   return (
     <Table
       label="Ended outages"
@@ -101,7 +101,6 @@ function ByOffer({ report: { byOffer, offers }, curl }: { readonly report: Repor
       most={FEW_OFFERS}
       keyOf={({ offerId }) => offerId}
       curl={curl}
-      {...(offers > byOffer.length && { foot: <span>{`Top ${byOffer.length} of ${count(offers)} offers`}</span> })}
       empty={<NoOutages />}
     />
   )
@@ -148,16 +147,19 @@ function Log({ log, variables, now, onReset, onPage }: LogProps) {
 
 type PastProps = {
   readonly view: 'log' | undefined
+  readonly report: Report
   readonly onView: (view: 'log' | undefined) => void
   readonly children: ReactNode
 }
 
 /** The outages that ended, by offer, or the log. */
-function Past({ view, onView, children }: PastProps) {
+function Past({ view, report: { byOffer, offers }, onView, children }: PastProps) {
+  const part =
+    offers > byOffer.length ? `The ${byOffer.length} of ${count(offers)} offers with the longest time down` : ''
   return (
     <Card
       title={view === 'log' ? 'Outages and events' : 'Ended outages by offer'}
-      about={`${view === 'log' ? 'An outage is one row. Newest first' : 'The longest time down first'}. Days are UTC days`}
+      about={`${view === 'log' ? 'An outage is one row. Newest first' : part || 'The longest time down first'}. Days are UTC days`}
       actions={
         <Segments
           label="Shown"

@@ -39,7 +39,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
 
 /** Announces a call to the booking: by its name when its rail keeps the event, otherwise by the event itself. */
 export function announce(
-  { events }: Pick<CallMoney, 'events'>,
+  { events }: { readonly events: Pick<CallMoney['events'], 'captured' | 'usage'> },
   { rid, account }: Pick<Chargeable, 'rid' | 'account'>,
   { booking, event }: Pick<Settlement, 'booking' | 'event'>,
 ): void {

@@ -31,7 +31,7 @@ const SETTLED_AT_ONCE = 8
 
 type Parts = {
   readonly journal: Pick<OpenJournal, 'replay'>
-  readonly events: CallMoney['events']
+  readonly events: Pick<CallMoney['events'], 'captured' | 'usage'>
   readonly desk: Pick<PaymentDesk, 'claimAgain'>
   readonly clock: Pick<Time, 'every' | 'monotonic' | 'now'>
   readonly log: Logger

@@ -1,6 +1,7 @@
 import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { DAY_MS, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { Segments, useKeptText } from '#control-plane/dashboard/ui/fields.tsx'
+import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { useKeptText } from '#control-plane/dashboard/ui/kept-input.tsx'
 
 export type ShownPeriod = '24h' | '7d' | '30d' | '90d'
 

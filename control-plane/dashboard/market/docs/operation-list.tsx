@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { count } from '#control-plane/dashboard/data/format.ts'
-import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { Search } from '#control-plane/dashboard/ui/kept-input.tsx'
 import { DocAnchor } from './doc-link.tsx'
 import type { DocOperation, DocPlace, OperationGroup } from './doc-page.ts'
 

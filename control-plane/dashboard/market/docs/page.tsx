@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLoaderData, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { Search } from '#control-plane/dashboard/ui/kept-input.tsx'
 import { useTitle } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import { DocBody } from './doc-body.tsx'

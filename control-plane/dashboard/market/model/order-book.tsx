@@ -4,7 +4,7 @@ import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/p
 import { compact, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { priceFile, priceText } from '#control-plane/dashboard/market/price-text.ts'
-import { KeptInput } from '#control-plane/dashboard/ui/fields.tsx'
+import { KeptInput } from '#control-plane/dashboard/ui/kept-input.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'

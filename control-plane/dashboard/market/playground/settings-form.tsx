@@ -1,4 +1,5 @@
-import { KeptInput, Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
+import { Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
+import { KeptInput } from '#control-plane/dashboard/ui/kept-input.tsx'
 import type { CallSettings } from './call-of.ts'
 import { EFFORTS, MAKINGS, SIZES, VOICES } from './choices.ts'
 import type { Making, ShownColumn } from './columns.ts'

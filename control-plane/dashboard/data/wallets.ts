@@ -99,7 +99,7 @@ async function withAccount<Result>({ provider, info }: BrowserWallet, run: (addr
   try {
     const accounts = await provider.request({ method: 'eth_requestAccounts' })
     const address: unknown = Array.isArray(accounts) ? accounts[0] : undefined
-    if (typeof address !== 'string') throw new Error(`${info.name} named no account.`)
+    if (typeof address !== 'string') throw new Error(`${info.name} returned no account.`)
     return await run(address)
   } catch (thrown) {
     throw sayWhy(thrown, info.name)
@@ -108,7 +108,7 @@ async function withAccount<Result>({ provider, info }: BrowserWallet, run: (addr
 
 async function signBy({ provider, info }: BrowserWallet, method: string, params: readonly unknown[]): Promise<string> {
   const signature = await provider.request({ method, params })
-  if (typeof signature !== 'string') throw new Error(`${info.name} signed nothing.`)
+  if (typeof signature !== 'string') throw new Error(`${info.name} returned no signature.`)
   return signature
 }
 

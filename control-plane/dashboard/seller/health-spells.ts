@@ -19,7 +19,7 @@ export type HealthSpell = {
   readonly startedAt: number
   /** The last line of an outage. */
   readonly lastAt: number
-  /** The event in the log's word; `outage` for failures and what followed from them. */
+  /** `outage` for failures with their pauses and recovery; any other event has its name in the log. */
   readonly event: string
   readonly cause: string | null
   readonly message: string

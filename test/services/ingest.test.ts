@@ -354,7 +354,7 @@ describe('the sweeper', () => {
     // The ack of the balance is still due, whatever becomes of the event.
     expect(await ctx.ledger.listAccountChanges(100)).toMatchObject([{ account, balance: 99_940n }])
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000, u: 130 })
-    expect(await sweepHolds(ctx, 0)).toMatchObject({ expired: 0, told: 0 })
+    expect(await sweepHolds(ctx, 0)).toMatchObject({ expired: 0, announced: 0 })
     expect(await figures(world.gate, account)).toEqual({ p: 99_870, h: 0, u: 0, free: 99_870 })
   })
 

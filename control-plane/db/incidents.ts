@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { CHANGES, LONGEST_SPELL, numberedSpells, QUIET, UP_AT } from './back-off-spells.ts'
 import type { Database, Trx } from './database.ts'
 import { OVERLAP_MS } from './market-rollup.ts'
 import type { RowOf } from './rows.ts'
@@ -68,18 +69,6 @@ export async function listIncidents(db: Database, filter: IncidentFilter, limit:
   return rows
 }
 
-/** An offer is backed off for at most this long at once, so an event cannot change spells that began earlier. */
-const LONGEST_SPELL = sql.lit('1 day')
-/** Spells with a shorter gap than this belong to one incident. */
-export const QUIET = sql.lit('5 minutes')
-/** The actions of the health log that take an offer out of rotation, or put it back. */
-export const CHANGES = sql`('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')`
-/** The instant at which the offer of a line `l` of the log was put back; null while it has not been. */
-export const UP_AT = sql`min(l.at) filter (where l.action <> 'backed_off') over (partition by l.offer
-  order by l.at desc, l.id rows between unbounded preceding and 1 preceding)`
-/** The end of a spell that begins with a back-off: the offer is tried again, or was put back before. */
-export const SPELL_END = sql`least(backed_off_until, at + ${LONGEST_SPELL}::interval, up_at)`
-
 /**
  * Computes the incidents of each model and provider with new health events again, however late the events arrived, and
  * moves the watermark. The computation starts at the first incident that the events can touch. A repeat changes
@@ -106,14 +95,7 @@ export async function rollUpIncidents(trx: Trx): Promise<void> {
       join health_log l on l.offer = o.id and l.at >= p.from_at
       -- One bound for all places, so that an index on offer and time finds the lines of each offer.
       where l.action in ${CHANGES} and l.at >= (select min(from_at) from incident_place)),
-    spell as (
-      select model, provider, offer, error_class, at, ${SPELL_END} as ends_at
-      from change where action = 'backed_off'),
-    marked as (
-      select *, case when at > max(ends_at) over (partition by model, provider order by at, offer
-        rows between unbounded preceding and 1 preceding) + ${QUIET}::interval then 1 else 0 end as is_new
-      from spell where ends_at > at),
-    numbered as (select *, sum(is_new) over (partition by model, provider order by at, offer) as number from marked)
+    ${numberedSpells(sql`model, provider`)}
     select lpad(floor(extract(epoch from min(at)) * 1000)::text, ${sql.lit(INSTANT_DIGITS)}, '0') || '.'
       || md5(model || chr(10) || provider), model, provider, min(at), max(ends_at), count(distinct offer), count(*),
       mode() within group (order by error_class)

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { CHANGES, numberedSpells, UP_AT } from './back-off-spells.ts'
 import type { Database } from './database.ts'
-import { CHANGES, QUIET, SPELL_END, UP_AT } from './incidents.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { integer, nullable, oneOf } from './tables/column.ts'
@@ -55,12 +55,7 @@ export async function listOutages(
         select l.offer, l.model, l.error_class, l.status_code, l.detail, l.action, l.at, l.backed_off_until,
           ${UP_AT} as up_at
         from line l),
-      spell as (select *, ${SPELL_END} as ends_at from change where action = 'backed_off'),
-      marked as (
-        select *, case when at > max(ends_at) over (partition by offer order by at
-          rows between unbounded preceding and 1 preceding) + ${QUIET}::interval then 1 else 0 end as is_new
-        from spell where ends_at > at),
-      numbered as (select *, sum(is_new) over (partition by offer order by at) as number from marked),
+      ${numberedSpells(sql`offer`)},
       outage as (
         select offer, max(model) as model, min(at) as "startedAt", max(ends_at) as "endsAt",
           count(*)::integer as "backOffs", mode() within group (order by error_class) as cause,

@@ -89,3 +89,13 @@ export const PageSize = wholeNumber(1, 100).prefault(25)
 
 /** A unique name of a ledger operation: a ticket, an invoice, or a payment provider's event. */
 export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket must be 1 to 100 letters, digits or . : - _')
+
+/** True unless a period ends before it begins. For `refine`, with {@link SINCE_FIRST}. */
+export const isInOrder = ({
+  since,
+  until,
+}: {
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}) => since === undefined || until === undefined || since <= until
+export const SINCE_FIRST = { message: 'since must not be after until', path: ['since'] }

@@ -7,7 +7,7 @@ import { HEALTH_ACTIONS } from '#control-plane/db/tables/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
-import { Instant, PageSize } from '#control-plane/services/input-fields.ts'
+import { Instant, isInOrder, PageSize, SINCE_FIRST } from '#control-plane/services/input-fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
@@ -116,10 +116,7 @@ export const listHealthLog = defineOperation({
       nextToken: oneLine(200).optional(),
       workspaceId: WorkspaceField,
     })
-    .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
-      message: 'since must not be after until',
-      path: ['since'],
-    }),
+    .refine(isInOrder, SINCE_FIRST),
   limit: 'read',
   idempotency: 'none',
   output: HealthPageSchema,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { OutageRow } from '#control-plane/db/outages.ts'
 import { listOutages } from '#control-plane/db/outages.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Instant } from '#control-plane/services/input-fields.ts'
+import { Instant, isInOrder, SINCE_FIRST } from '#control-plane/services/input-fields.ts'
 import { groupBy } from '#control-plane/services/market/market-rows.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
@@ -76,10 +76,7 @@ export const getOutages = defineOperation({
   access: 'seller',
   input: z
     .strictObject({ since: Instant.optional(), until: Instant.optional(), workspaceId: WorkspaceField })
-    .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
-      message: 'since must not be after until',
-      path: ['since'],
-    }),
+    .refine(isInOrder, SINCE_FIRST),
   limit: 'read',
   idempotency: 'none',
   output: OutageReportSchema,

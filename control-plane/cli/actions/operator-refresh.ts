@@ -33,21 +33,21 @@ export const setUp: Action = async (cli, { options }) => {
   const providers = await cli.connection.as('operator', (client) => client.provider.compare.query({}))
   const report = await compare(cli, options)
   const isOverwriting = isSet(options, 'overwrite')
-  const input = providers.filter(({ state }) => state === 'missing' || (isOverwriting && state === 'own'))
+  const due = providers.filter(({ state }) => state === 'missing' || (isOverwriting && state === 'own'))
   const { shown, isDone } = await ask(cli, options, {
     blocks: [...providerBlocks(providers), ...reportBlocks(report)],
     question: 'Set up the market?',
-    isNothing: input.length === 0 && isNothing(report),
+    isNothing: due.length === 0 && isNothing(report),
   })
   if (!isDone) return { json: { providers, catalog: report, done: null }, blocks: shown, ...exitOf(report) }
-  for (const { provider } of input) {
+  for (const { provider } of due) {
     // The host follows from the base URL.
     const { host: _host, ...input } = provider
     await cli.connection.as('operator', (client) => client.provider.put.mutate(input))
   }
   const refreshed = await refresh(cli, options)
-  const done = { providers: input.map(({ provider }) => provider.id), catalog: refreshed }
-  const message = text(`Set up: ${input.length} providers; ${summary(refreshed)}`)
+  const done = { providers: due.map(({ provider }) => provider.id), catalog: refreshed }
+  const message = text(`Set up: ${due.length} providers; ${summary(refreshed)}`)
   return { json: { providers, catalog: report, done }, blocks: [...shown, message], ...exitOf(refreshed) }
 }
 

@@ -78,7 +78,7 @@ beforeAll(async () => {
     'buyer-playground': { a: 'gpt-test', b: 'claude-test', c: '', d: '', hasB: true, hasC: false, hasD: false },
     'buyer-activity': { interval: 'day', groupBy: 'model' },
     'seller-earnings': { range: '30d' },
-    'seller-health': { withLog: true },
+    'seller-health': { withSums: true, withLog: true },
   }
 })
 afterAll(() => market?.stop())

@@ -3,7 +3,10 @@ import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import type { SellerHealthQuery } from '#control-plane/dashboard/data/documents/seller-health.ts'
+import type {
+  SellerHealthQuery,
+  SellerHealthQueryVariables,
+} from '#control-plane/dashboard/data/documents/seller-health.ts'
 import { SellerHealthDocument } from '#control-plane/dashboard/data/documents/seller-health.ts'
 import { count, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { defined } from '#control-plane/dashboard/data/search-params.ts'
@@ -50,7 +53,7 @@ function Health() {
   const { days = '7', view, after } = useSearch({ from: '/seller/health' })
   const navigate = useNavigate({ from: '/seller/health' })
   const since = daysAgo(Number(days) - 1)
-  const variables = { since, after, withLog: view === 'log' }
+  const variables = { since, after, withSums: true, withLog: view === 'log' }
   const query = useScreen(SellerHealthDocument, variables, { everyMs: REFRESH_MS })
   const go = (search: HealthSearch) => void navigate({ search: defined(search), replace: true })
   const [reset, setReset] = useState<HealthSpell>()
@@ -64,7 +67,7 @@ function Health() {
     >
       <Loaded query={query}>
         {({ offerOutages: report, healthLog }) =>
-          report === null ? null : (
+          report == null ? null : (
             <>
               <Now report={report} now={now} curl={curl} onReset={setReset} />
               <Sums report={report} days={days} since={since} />
@@ -74,6 +77,7 @@ function Health() {
                     log={healthLog}
                     variables={variables}
                     now={now}
+                    curl={curl}
                     onReset={setReset}
                     onPage={(to) => void navigate({ search: defined({ days, view, after: to }) })}
                   />
@@ -108,15 +112,16 @@ function ByOffer({ report: { byOffer }, curl }: { readonly report: Report; reado
 
 type LogProps = {
   readonly log: SellerHealthQuery['healthLog']
-  readonly variables: { readonly since: number; readonly after: string | undefined; readonly withLog: boolean }
+  readonly variables: SellerHealthQueryVariables & { readonly after: string | undefined }
   readonly now: number
+  readonly curl: string
   readonly onReset: (spell: HealthSpell) => void
   readonly onPage: (after: string | undefined) => void
 }
 
 /** The health log, in which an outage is one row. A page is 100 lines of the log. */
-function Log({ log, variables, now, onReset, onPage }: LogProps) {
-  const lines = pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)
+function Log({ log, variables, now, curl, onReset, onPage }: LogProps) {
+  const lines = pagesOf(SellerHealthDocument, { ...variables, withSums: false }, (read) => read.healthLog)
   const whole = {
     rows: async () => {
       const { rows, isCut } = await lines.rows()
@@ -130,7 +135,7 @@ function Log({ log, variables, now, onReset, onPage }: LogProps) {
       columns={columnsOf(now, onReset)}
       rows={foldHealth((log?.edges ?? []).map(({ node }) => node))}
       keyOf={({ id }) => id}
-      curl={curlOf(SellerHealthDocument, variables, true)}
+      curl={curl}
       whole={whole}
       {...((hasNextPage || variables.after !== undefined) && {
         foot: (
@@ -154,12 +159,14 @@ type PastProps = {
 
 /** The outages that ended, by offer, or the log. */
 function Past({ view, report: { byOffer, offers }, onView, children }: PastProps) {
-  const part =
-    offers > byOffer.length ? `The ${byOffer.length} of ${count(offers)} offers with the longest time down` : ''
+  const order =
+    offers > byOffer.length
+      ? `The ${byOffer.length} of ${count(offers)} offers with the longest time down`
+      : 'The longest time down first'
   return (
     <Card
       title={view === 'log' ? 'Outages and events' : 'Ended outages by offer'}
-      about={`${view === 'log' ? 'An outage is one row. Newest first' : part || 'The longest time down first'}. Days are UTC days`}
+      about={`${view === 'log' ? 'An outage is one row. Newest first' : order}. Days are UTC days`}
       actions={
         <Segments
           label="Shown"

@@ -183,7 +183,7 @@ export function unrest({ gate, facts, jobs, journals }: Evidence): string[] {
     }
   }
   for (const [state, count] of Object.entries(jobs)) if (count > 0) wrong.push(`${count} usage jobs ${state}`)
-  if (facts.untold > 0) wrong.push(`${facts.untold} balances the gate has not confirmed`)
+  if (facts.unconfirmed > 0) wrong.push(`${facts.unconfirmed} balances the gate has not confirmed`)
   for (const { name, isLive, cursor, lastCapture } of journals) {
     if (isLive && cursor < lastCapture) wrong.push(`journal ${name}: cursor ${cursor} of ${lastCapture}`)
   }

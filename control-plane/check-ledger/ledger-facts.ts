@@ -14,7 +14,7 @@ export type LedgerFacts = {
   /** The highest daily cap that each capped offer had today. Amounts taken under it are right. */
   readonly offerCaps: ReadonlyMap<string, bigint>
   /** The number of balances that the gate has not confirmed. */
-  readonly untold: number
+  readonly unconfirmed: number
   /** The number of events that could not be posted. */
   readonly poisoned: number
   /** The number of events that contradict a settlement. */
@@ -52,7 +52,7 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
       where o.cap_daily_micro is not null
       group by o.id, o.cap_daily_micro having count(*) filter (where c.id is not null and c.cap_daily_micro is null) = 0`,
   )
-  const counts = await client.query<Text>(`select (select count(*) from account_change)::text as untold,
+  const counts = await client.query<Text>(`select (select count(*) from account_change)::text as unconfirmed,
     (select count(*) from usage_poison where resolution is null)::text as poisoned,
     (select count(*) from usage_conflict where resolved_at is null)::text as conflicts`)
   const count = (name: string) => Number(counts.rows[0]?.[name] ?? 0)
@@ -68,7 +68,7 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
     jobs: chargesOf(jobs.rows),
     paying: new Set(paying.rows.map((row) => row['rid'] ?? '')),
     offerCaps: new Map(caps.rows.map((row) => [row['id'] ?? '', BigInt(row['cap'] ?? 0)])),
-    untold: count('untold'),
+    unconfirmed: count('unconfirmed'),
     poisoned: count('poisoned'),
     conflicts: count('conflicts'),
   }

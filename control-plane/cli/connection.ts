@@ -7,7 +7,7 @@ import type { MarketClient } from './market-client.ts'
 import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
 
 /** The market and the key that the command line asks for. */
-export type WantedConnection = { readonly url: string | undefined; readonly keyFile: string | undefined }
+export type ConnectionOptions = { readonly url: string | undefined; readonly keyFile: string | undefined }
 
 type Exchange = {
   /** The side whose key the request carries. A request without a side carries no key. */
@@ -33,7 +33,7 @@ export type Connection = {
 }
 
 /** Finds the market and its keys. Nothing is read before it is needed, and nothing is sent. */
-export function connect(config: CliConfig, options: WantedConnection): Connection {
+export function connect(config: CliConfig, options: ConnectionOptions): Connection {
   const sandbox = readSandbox(config.sandboxFile)
   const { url, foundIn } = findUrl(config, options, sandbox?.url)
   const control = config.controlUrl === undefined ? url : checkUrl(config.controlUrl, 'MARKET_CONTROL_URL')
@@ -90,7 +90,7 @@ function isControlPath(path: string): boolean {
 
 function findUrl(
   config: CliConfig,
-  options: WantedConnection,
+  options: ConnectionOptions,
   sandboxUrl: string | undefined,
 ): { url: string; foundIn: string } {
   if (options.url !== undefined) return { url: checkUrl(options.url, '--url'), foundIn: '--url' }

@@ -63,7 +63,7 @@ export async function findKeptJob(db: Database, rid: string): Promise<KeptJob | 
 }
 
 /** Jobs whose end no webhook has announced, the longest ended first. */
-export async function listKeptUntold(db: Database, limit: number): Promise<KeptJob[]> {
+export async function listKeptUnannounced(db: Database, limit: number): Promise<KeptJob[]> {
   const rows = await readRows(
     db,
     KEPT_JOB_ROW,

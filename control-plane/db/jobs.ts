@@ -269,14 +269,14 @@ export async function listJobs(
 }
 
 /** A job that ended and that no webhook has announced. */
-const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
-export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
+const UNANNOUNCED_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
+export type UnannouncedJob = RowOf<typeof UNANNOUNCED_JOB_ROW>
 
 /** Jobs whose end no webhook has announced, the longest ended first, without the first `skipped`. */
-export async function listUntoldJobs(db: Database, limit: number, skipped: number): Promise<UntoldJob[]> {
+export async function listUnannouncedJobs(db: Database, limit: number, skipped: number): Promise<UnannouncedJob[]> {
   const rows = await readRows(
     db,
-    UNTOLD_JOB_ROW,
+    UNANNOUNCED_JOB_ROW,
     sql`select j.account, ${JOB_WITH_END} where j.ended_at is not null and j.told_at is null
     order by j.ended_at, j.rid limit ${limit} offset ${skipped}`,
   )
@@ -287,7 +287,7 @@ export async function listUntoldJobs(db: Database, limit: number, skipped: numbe
  * Records that the end of a job is announced, with the count of its files and the sealed shown form. Returns false when
  * it was announced already.
  */
-export async function markJobTold(
+export async function markJobAnnounced(
   trx: Trx,
   rid: string,
   notice: { readonly artifacts: number | null; readonly shown: string; readonly at: number },

@@ -5,8 +5,8 @@ import { DOWNLOAD_IDLE_MS, openArtifact } from '#data-plane/pipeline/jobs/open-a
 import { AppError } from '#shared/errors.ts'
 import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { readQuery } from './answer.ts'
-import type { WantedBytes } from './byte-range.ts'
-import { readWanted } from './byte-range.ts'
+import type { RangeAnswer } from './byte-range.ts'
+import { readRangeAnswer } from './byte-range.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import { readRequestHead } from './raw-request.ts'
 import type { ServesOf } from './row.ts'
@@ -41,8 +41,8 @@ export function answerArtifact({ surface, row, reading }: Mounted, route: Serves
     const download = await openArtifact(surface.jobs, route, head)
     const { bytes, tag, contentType } = download.file.facts
     const etag = `"${tag}"`
-    const wantedBytes = readWanted(head.method, head.headers, etag, bytes)
-    if (wantedBytes.status === 416) {
+    const rangeAnswer = readRangeAnswer(head.method, head.headers, etag, bytes)
+    if (rangeAnswer.status === 416) {
       await closeFile(download)
       const message = `The file has ${bytes} bytes.`
       reply.headers({ 'content-range': `bytes */${bytes}`, 'accept-ranges': 'bytes' })
@@ -52,37 +52,37 @@ export function answerArtifact({ surface, row, reading }: Mounted, route: Serves
       ...FILE_HEADERS,
       ...idHeaders(row, request.id),
       etag,
-      ...contentHeaders(wantedBytes, contentType, bytes),
+      ...contentHeaders(rangeAnswer, contentType, bytes),
     }
     reply.hijack()
-    reply.raw.writeHead(wantedBytes.status, headers)
-    if (head.method !== 'HEAD' && wantedBytes.status !== 304) return sendFile(download, wantedBytes, reply.raw)
+    reply.raw.writeHead(rangeAnswer.status, headers)
+    if (head.method !== 'HEAD' && rangeAnswer.status !== 304) return sendFile(download, rangeAnswer, reply.raw)
     reply.raw.end()
     return closeFile(download)
   }
 }
 
 function contentHeaders(
-  wantedBytes: WantedBytes,
+  rangeAnswer: RangeAnswer,
   contentType: string,
   bytes: number,
 ): Readonly<Record<string, string>> {
-  if (wantedBytes.status === 304) return {}
+  if (rangeAnswer.status === 304) return {}
   const [type = ''] = contentType.toLowerCase().split(';', 1)
   const isShown = SHOWN_TYPES.has(type.trim())
-  const { first, last } = wantedBytes.status === 206 ? wantedBytes.part : { first: 0, last: bytes - 1 }
+  const { first, last } = rangeAnswer.status === 206 ? rangeAnswer.part : { first: 0, last: bytes - 1 }
   return {
     'content-type': isShown ? type.trim() : 'application/octet-stream',
     'content-length': String(last - first + 1),
     ...(isShown ? {} : { 'content-disposition': 'attachment' }),
-    ...(wantedBytes.status === 206 ? { 'content-range': `bytes ${first}-${last}/${bytes}` } : {}),
+    ...(rangeAnswer.status === 206 ? { 'content-range': `bytes ${first}-${last}/${bytes}` } : {}),
   }
 }
 
 /** A buyer who leaves ends the read at once, and one who no longer reads is cut. */
-function sendFile({ file, leave }: Download, wantedBytes: WantedBytes, response: ServerResponse): void {
+function sendFile({ file, leave }: Download, rangeAnswer: RangeAnswer, response: ServerResponse): void {
   response.setTimeout(DOWNLOAD_IDLE_MS, () => response.destroy())
-  pipeline(file.stream(wantedBytes.status === 206 ? wantedBytes.part : undefined), response, () => leave())
+  pipeline(file.stream(rangeAnswer.status === 206 ? rangeAnswer.part : undefined), response, () => leave())
 }
 
 async function closeFile({ file, leave }: Download): Promise<void> {

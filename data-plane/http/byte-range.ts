@@ -4,16 +4,21 @@ import type { IncomingHttpHeaders } from 'node:http'
 type Part = { readonly first: number; readonly last: number }
 
 /** The answer to a request for a file: a part, the whole, "not modified", or a part that does not exist. */
-export type WantedBytes =
+export type RangeAnswer =
   | { readonly status: 200 }
   | { readonly status: 206; readonly part: Part }
   | { readonly status: 304 }
   | { readonly status: 416 }
 
-const WHOLE: WantedBytes = { status: 200 }
+const WHOLE: RangeAnswer = { status: 200 }
 
 /** Parses the requested bytes of a file with this entity tag and length (RFC 9110, sections 13 and 14). */
-export function readWanted(method: string, headers: IncomingHttpHeaders, etag: string, bytes: number): WantedBytes {
+export function readRangeAnswer(
+  method: string,
+  headers: IncomingHttpHeaders,
+  etag: string,
+  bytes: number,
+): RangeAnswer {
   if (isAmong(etag, headers['if-none-match'])) return { status: 304 }
   const { range, 'if-range': condition } = headers
   if (method !== 'GET' || range === undefined || (condition !== undefined && condition !== etag)) return WHOLE
@@ -26,7 +31,7 @@ function isAmong(etag: string, list: string | undefined): boolean {
 }
 
 /** Parses one range. Several ranges, other units and malformed ones mean the whole file, as the standard allows. */
-function readRange(range: string, bytes: number): WantedBytes {
+function readRange(range: string, bytes: number): RangeAnswer {
   const [all, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range) ?? []
   if (all === undefined || (from === '' && to === '')) return WHOLE
   if (from === '') {

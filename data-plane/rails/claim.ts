@@ -31,7 +31,7 @@ export type CheckedPayment = {
   readonly proof: RepeatProof
   /** The challenge that it answers, if its scheme has one. */
   readonly challengeId?: string
-  readonly telling: Telling
+  readonly receiptFormat: ReceiptFormat
 }
 
 /** Refuses a call that costs more than one payment may be. */
@@ -105,11 +105,11 @@ function claimedBy(answer: ClaimAnswer, checkedPayment: CheckedPayment): Claimed
  */
 function usedBefore(answer: ClaimAnswer & { state: 'used' }, payment: CheckedPayment): PaymentUsed {
   const { rid, standing, transaction, amountMicro, bodyDigest } = answer
-  const { proof, telling, wallet, challengeId } = payment
+  const { proof, receiptFormat, wallet, challengeId } = payment
   const isRepeat = proof.keptMs > 0 && bodyDigest === proof.digest && standing !== 'failed'
   const settlement = { state: 'settled', transaction, amountMicro, reason: null } as const
   const isOver = standing === 'settled' || standing === 'released'
-  const headers = isOver ? telling.headers(settlement, { record: recordOf(payment), wallet, challengeId }) : {}
+  const headers = isOver ? receiptFormat.headers(settlement, { record: recordOf(payment), wallet, challengeId }) : {}
   const facts = { paid_request_id: rid, settlement_status: standing, transaction }
   return new PaymentUsed(facts, isRepeat ? { rid, proof, headers } : undefined)
 }
@@ -133,7 +133,7 @@ export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS
 export type ReceiptFacts = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
 
 /** The form in which an answer reports a settlement. */
-export type Telling = {
+export type ReceiptFormat = {
   headers(answer: SettleAnswer, hold: ReceiptFacts): Readonly<Record<string, string>>
   /** Names of the headers that `headers` returns. */
   readonly names: readonly string[]
@@ -148,13 +148,14 @@ export async function settleHold(
   desk: PaymentDesk,
   hold: Chargeable,
   { charge, event }: { readonly charge: MicroUsd; readonly event: string },
-  telling: Telling,
+  receiptFormat: ReceiptFormat,
 ): Promise<Settled> {
   if (jobOfEnd(hold.rid) !== undefined) return TOLD
   const rid = ridOf(hold)
   const answer = await desk.settle({ rid, event, chargeMicro: charge.toString(), waitMs: SETTLE_WAIT_MS })
-  if (answer === undefined) return { state: 'pending', booking: 'later', members: membersOf(UNKNOWN, hold, telling) }
-  const receiptParts = { headers: telling.headers(answer, hold), members: membersOf(answer, hold, telling) }
+  if (answer === undefined)
+    return { state: 'pending', booking: 'later', members: membersOf(UNKNOWN, hold, receiptFormat) }
+  const receiptParts = { headers: receiptFormat.headers(answer, hold), members: membersOf(answer, hold, receiptFormat) }
   if (answer.state !== 'failed') return { state: 'final', booking: 'later', ...receiptParts }
   return { state: 'final', booking: 'later', ...receiptParts, refusal: failed(answer, receiptParts.headers) }
 }
@@ -166,7 +167,7 @@ const UNKNOWN: SettleAnswer = { state: 'pending', transaction: null, amountMicro
 function membersOf(
   { state, transaction }: SettleAnswer,
   hold: Chargeable,
-  { type }: Telling,
+  { type }: ReceiptFormat,
 ): Readonly<Record<string, unknown>> {
   return { payment: { type, status: state, transaction, network: hold.record?.['network'], payer: hold.wallet } }
 }
@@ -178,10 +179,10 @@ function failed({ reason, transaction }: SettleAnswer, headers: Readonly<Record<
 }
 
 /** Takes the whole payment before the service. */
-export async function takeAhead(desk: PaymentDesk, hold: Hold, telling: Telling): Promise<TakenAhead> {
+export async function takeAhead(desk: PaymentDesk, hold: Hold, receiptFormat: ReceiptFormat): Promise<TakenAhead> {
   const answer = await desk.settle({ rid: hold.rid, event: null, chargeMicro: '0', waitMs: SETTLE_WAIT_MS })
   if (answer === undefined || answer.state === 'pending') return {}
-  const headers = telling.headers(answer, hold)
+  const headers = receiptFormat.headers(answer, hold)
   return answer.state === 'failed' ? { refusal: failed(answer, headers) } : { headers }
 }
 

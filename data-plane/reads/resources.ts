@@ -9,7 +9,7 @@ import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { subtractToZero, ZERO } from '#shared/money.ts'
-import type { WantedCall } from '#shared/resources/why-not-served.ts'
+import type { RequestedCall } from '#shared/resources/why-not-served.ts'
 import { MAX_REQUIRED_TRAITS, whyNotServed } from '#shared/resources/why-not-served.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
 import type { Read, ReadSources } from './read.ts'
@@ -94,9 +94,9 @@ export const readResourceBook: Read = async (sources, { params, query, floorPerc
   const id = params['provider'] ?? ''
   const record = recordsOf(sources.market()).find((each) => each.id === id)
   if (record === undefined) throw new AppError('not_found', { message: 'No resource has this name.' })
-  const wantedCall = readAsked(query, floorPercent)
+  const requestedCall = readAsked(query, floorPercent)
   const offers = sources.market().lent.get(id) ?? NO_OFFERS
-  const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), wantedCall)
+  const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), requestedCall)
   // Only the plain book is requested again and again.
   if (query.size > 0 || floorPercent !== undefined) return make()
   return sources.memory.answerOf(`book ${id}`, [record, offers], sources.clock.now(), make)
@@ -108,12 +108,12 @@ async function bookOf(
   sources: ReadSources,
   { id, kind, name, unit }: Resource,
   offers: readonly LentOffer[],
-  wantedCall: WantedCall,
+  requestedCall: RequestedCall,
 ): Promise<ReadAnswer> {
   const capped = offers.flatMap((offer) => (offer.capDailyMicro !== null && isId('ofr', offer.id) ? [offer.id] : []))
   const usedMicro = capped.length === 0 ? new Map<OfferId, MicroUsd>() : await sources.caps.usedToday(capped)
   const now = sources.clock.now()
-  const lines = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, usedMicro, wantedCall, now }))
+  const lines = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, usedMicro, requestedCall, now }))
   const book = { provider: id, kind, display_name: name, unit, offers: lines }
   return { json: JSON.stringify(book), maxAgeSeconds: BOOK_AGE_SECONDS }
 }
@@ -177,7 +177,7 @@ function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: M
   }
 }
 
-function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined): WantedCall {
+function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined): RequestedCall {
   const method = query.get('method') ?? undefined
   const path = query.get('path') ?? undefined
   const floor = query.get('min_discount_pct')
@@ -205,17 +205,17 @@ function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined)
 type Line = {
   readonly rank: number
   readonly usedMicro: ReadonlyMap<OfferId, MicroUsd>
-  readonly wantedCall: WantedCall
+  readonly requestedCall: RequestedCall
   readonly now: number
 }
 
-function bookLine({ health }: ReadSources, offer: LentOffer, { rank, usedMicro, wantedCall, now }: Line): object {
+function bookLine({ health }: ReadSources, offer: LentOffer, { rank, usedMicro, requestedCall, now }: Line): object {
   const { id, keptBps, capDailyMicro, scope, ratePerMinute, buyerSharePct, traits } = offer
   const offerId = isId('ofr', id) ? id : undefined
   const isHealthy = health.isAllWell() || health.restsUntil(id, now) === 0
   const taken = (offerId && usedMicro.get(offerId)) ?? ZERO
   const left = capDailyMicro === null ? null : subtractToZero(capDailyMicro, taken)
-  const whyNot = whyNotServed(offer, wantedCall, { isHealthy, isSpent: left === ZERO })
+  const whyNot = whyNotServed(offer, requestedCall, { isHealthy, isSpent: left === ZERO })
   return {
     id,
     rank,

@@ -25,7 +25,7 @@ type Parts = {
  * offer.
  */
 export function shareWarmth(warmOffers: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
-  let untold: string[] = []
+  let unpublished: string[] = []
   subscriptions.listen(CHANNELS.warmth, ([from, ...turns]) => {
     if (from === node) return
     for (const text of turns) {
@@ -34,15 +34,15 @@ export function shareWarmth(warmOffers: WarmOffers, { redis, subscriptions, cloc
     }
   })
   const stop = clock.every(TELL_MS, () => {
-    if (untold.length === 0) return
-    redis.publish(CHANNELS.warmth, JSON.stringify([node, ...untold])).catch(() => undefined)
-    untold = []
+    if (unpublished.length === 0) return
+    redis.publish(CHANNELS.warmth, JSON.stringify([node, ...unpublished])).catch(() => undefined)
+    unpublished = []
   })
   const shared: WarmOffers = {
     find: warmOffers.find,
     note(conversation, turn) {
       warmOffers.note(conversation, turn)
-      if (untold.length < MAX_TURNS) untold.push(writeTurn(conversation, turn))
+      if (unpublished.length < MAX_TURNS) unpublished.push(writeTurn(conversation, turn))
     },
   }
   return { ...shared, close: stop }

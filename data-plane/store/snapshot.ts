@@ -170,17 +170,17 @@ async function loadFile(file: string, take: Take): Promise<boolean> {
 /** Runs a function one at a time. A call during a run starts one more run after it. */
 function createSerial(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
-  let isWished = false
+  let isQueued = false
   async function runAll(): Promise<void> {
     do {
-      isWished = false
+      isQueued = false
       await run()
-    } while (isWished)
+    } while (isQueued)
     running = undefined
   }
   return () => {
     if (running === undefined) running = runAll()
-    else isWished = true
+    else isQueued = true
     return running
   }
 }

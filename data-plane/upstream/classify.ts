@@ -151,11 +151,11 @@ function failureOf(cause: RefusalCause, { status, body, speaker, waitMs }: Refus
   const words = readProviderWords(body, speaker)
   const logText = `status ${status}: ${words.forLog}`
   const advice = SELLER_ADVICE[cause]
-  const toldMs = waitMs ?? body.retryAfterMs
+  const askedMs = waitMs ?? body.retryAfterMs
   const at: Facts = {
     status,
     detail: line(advice === undefined ? logText : `${advice} (${logText})`),
-    retryAfterMs: toldMs === undefined ? undefined : Math.min(toldMs, MAX_RETRY_AFTER_MS),
+    retryAfterMs: askedMs === undefined ? undefined : Math.min(askedMs, MAX_RETRY_AFTER_MS),
     refusal: refusalText(status, body),
   }
   switch (cause) {

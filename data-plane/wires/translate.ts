@@ -139,8 +139,8 @@ export function translateAnswer(
     if (headers !== undefined) answerReader.takeHeaders?.(headers)
     if (own !== undefined && owned !== undefined) return join(owned, own(owned.reported), plan, false)
     const plain = isStreamed && !isEvents ? endingItself(answerReader) : answerReader
-    const asWished = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, answerContext) : plain
-    const reader = readByOrigin(asWished, origins)
+    const formatted = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, answerContext) : plain
+    const reader = readByOrigin(formatted, origins)
     return join(reader, writerOf(reader.reported), plan, isEvents && !isStreamed)
   }
   return eitherForm(isStreamed, read, {

@@ -9,7 +9,7 @@ import { refusedByScope } from './lent-scope.ts'
 export const MAX_REQUIRED_TRAITS = 16
 
 /** The call that a buyer plans. An absent part is not checked. */
-export type WantedCall = {
+export type RequestedCall = {
   readonly good?: string | undefined
   readonly method?: string | undefined
   readonly path?: string | undefined
@@ -27,13 +27,13 @@ type LentState = { readonly isHealthy: boolean; readonly isSpent: boolean }
 /** The first reason why an offer cannot serve a call; null when it can. */
 export function whyNotServed(
   { traits, keptBps, scope }: LentTerms,
-  wantedCall: WantedCall,
+  requestedCall: RequestedCall,
   { isHealthy, isSpent }: LentState,
 ): WhyNot | null {
   const traitNames = new Set(traits.map(({ name }) => name))
-  if (wantedCall.floorPercent !== undefined && !meetsFloor(keptBps, wantedCall.floorPercent)) return 'discount'
-  if (!wantedCall.traits.every((name) => traitNames.has(name))) return 'traits'
-  const rule = refusedByScope(scope, wantedCall)
+  if (requestedCall.floorPercent !== undefined && !meetsFloor(keptBps, requestedCall.floorPercent)) return 'discount'
+  if (!requestedCall.traits.every((name) => traitNames.has(name))) return 'traits'
+  const rule = refusedByScope(scope, requestedCall)
   if (rule !== undefined) return rule
   if (isSpent) return 'cap'
   return isHealthy ? null : 'health'

@@ -5,13 +5,13 @@ import { CAPPED, LACKS, TRUSTED } from './offer-book.ts'
 /** Offers that failover may use. There are more than attempts, because an offer with a spent cap uses no attempt. */
 export const MAX_CANDIDATES = 6
 
-/** The verdict about a provider. From {@link WANTED} on, the verdict is the provider's rank in the buyer's order. */
+/** The verdict about a provider. From {@link ALLOWED} on, the verdict is the provider's rank in the buyer's order. */
 const UNKNOWN = 0
 const REFUSED = 1
-const WANTED = 2
+const ALLOWED = 2
 
 /** A call's requirements on its offers, the same for all of them. Providers are given by their ids. */
-export type RoutingWants = {
+export type RoutingRequirements = {
   readonly only: ReadonlySet<string> | undefined
   readonly blocked: ReadonlySet<string> | undefined
   /** Providers whose host does not run the endpoint; undefined where every host does. */
@@ -31,9 +31,9 @@ export type RoutingWants = {
  * The functions and limits of a walk, made once. They take the values of each call as `ports`, so that no closure is
  * made per call.
  */
-export type Walk<Of extends RoutableOffer, Wants, Ports> = {
+export type Walk<Of extends RoutableOffer, Requirements, Ports> = {
   /** True when an offer that meets the requirements can be used now. Called only for offers that would be selected. */
-  readonly isUsable: (ports: Ports, wants: Wants, offer: Of, isCapped: boolean) => boolean
+  readonly isUsable: (ports: Ports, requirements: Requirements, offer: Of, isCapped: boolean) => boolean
   /** The largest number of skipped offers that the walk returns. */
   readonly maxExcluded: number
 }
@@ -46,14 +46,14 @@ export type Walked<Of extends RoutableOffer> = { readonly candidates: Of[]; read
  * columns of numbers, and ends when no later offer could precede those found. The data plane routes calls with it, and
  * the control plane estimates the results of another policy.
  */
-export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
+export function walkOffers<Of extends RoutableOffer, Requirements extends RoutingRequirements, Ports>(
   index: OfferIndex<Of>,
-  wants: Wants,
-  walk: Walk<Of, Wants, Ports>,
+  requirements: Requirements,
+  walk: Walk<Of, Requirements, Ports>,
   ports: Ports,
 ): Walked<Of> {
   const best: BestOffers<Of> = { places: [], ranks: [], excluded: [] }
-  search({ index, wants, walk, ports }, best)
+  search({ index, requirements, walk, ports }, best)
   const candidates: Of[] = []
   for (const place of best.places) {
     const offer = index.offers[place]
@@ -69,43 +69,43 @@ type BestOffers<Of> = {
   readonly excluded: Of[]
 }
 
-type Search<Of extends RoutableOffer, Wants extends RoutingWants, Ports> = {
+type Search<Of extends RoutableOffer, Requirements extends RoutingRequirements, Ports> = {
   readonly index: OfferIndex<Of>
-  readonly wants: Wants
-  readonly walk: Walk<Of, Wants, Ports>
+  readonly requirements: Requirements
+  readonly walk: Walk<Of, Requirements, Ports>
   readonly ports: Ports
 }
 
-function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
-  { index, wants, walk, ports }: Search<Of, Wants, Ports>,
+function search<Of extends RoutableOffer, Requirements extends RoutingRequirements, Ports>(
+  { index, requirements, walk, ports }: Search<Of, Requirements, Ports>,
   best: BestOffers<Of>,
 ): void {
   const { isUsable, maxExcluded } = walk
   const { groups, keptBps, flags, providerOf, offers } = index
   const verdicts = new Uint16Array(index.providers.length)
-  const mostKept = wants.floorPercent === undefined ? 10_000 : 10_000 - wants.floorPercent * 100
-  const refusedFlags = LACKS[wants.need]
-  const neededFlags = wants.allowsUntrusted ? 0 : TRUSTED
+  const mostKept = requirements.floorPercent === undefined ? 10_000 : 10_000 - requirements.floorPercent * 100
+  const refusedFlags = LACKS[requirements.need]
+  const neededFlags = requirements.allowsUntrusted ? 0 : TRUSTED
   for (let group = 0; group + 1 < groups.length; group++) {
     const start = groups[group] ?? 0
     const end = groups[group + 1] ?? 0
     // Later offers cost more, so all of them are below the floor, too.
     const isBelowFloor = (keptBps[start] ?? 0) > mostKept
-    if (isBelowFloor && !wants.isFastestFirst && best.excluded.length === maxExcluded) return
-    const turn = end - start === 1 ? 0 : wants.spread % (end - start)
+    if (isBelowFloor && !requirements.isFastestFirst && best.excluded.length === maxExcluded) return
+    const turn = end - start === 1 ? 0 : requirements.spread % (end - start)
     for (let step = start; step < end; step++) {
       const place = step + turn < end ? step + turn : step + turn - end + start
       const bits = flags[place] ?? 0
       const provider = providerOf[place] ?? 0
-      const verdict = verdicts[provider] || judge(verdicts, wants, index, provider)
+      const verdict = verdicts[provider] || judge(verdicts, requirements, index, provider)
       const isOut =
-        isBelowFloor || verdict < WANTED || (bits & neededFlags) !== neededFlags || (bits & refusedFlags) !== 0
+        isBelowFloor || verdict < ALLOWED || (bits & neededFlags) !== neededFlags || (bits & refusedFlags) !== 0
       if (!isOut) {
-        const rank = verdict - WANTED
+        const rank = verdict - ALLOWED
         const isFull = best.places.length === MAX_CANDIDATES
         if (isFull && rank >= (best.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
         const offer = offers[place]
-        if (offer !== undefined && isUsable(ports, wants, offer, (bits & CAPPED) !== 0)) {
+        if (offer !== undefined && isUsable(ports, requirements, offer, (bits & CAPPED) !== 0)) {
           insert(best, place, rank)
           if (best.places.length === MAX_CANDIDATES && best.ranks[MAX_CANDIDATES - 1] === 0) return
           continue
@@ -120,13 +120,13 @@ function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
 /** Looks up a provider in the buyer's sets, once a call. */
 function judge(
   verdicts: Uint16Array,
-  { only, blocked, unable, order }: RoutingWants,
+  { only, blocked, unable, order }: RoutingRequirements,
   index: Pick<OfferIndex<RoutableOffer>, 'providers'>,
   provider: number,
 ): number {
   const id = index.providers[provider] ?? ''
   const isRefused = (only !== undefined && !only.has(id)) || blocked?.has(id) === true || unable?.has(id) === true
-  const verdict = isRefused ? REFUSED : order === undefined ? WANTED : WANTED + (order.get(id) ?? order.size)
+  const verdict = isRefused ? REFUSED : order === undefined ? ALLOWED : ALLOWED + (order.get(id) ?? order.size)
   verdicts[provider] = verdict
   return verdict === UNKNOWN ? REFUSED : verdict
 }

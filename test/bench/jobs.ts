@@ -111,15 +111,15 @@ function memoryRow(pid: number, empty: number): Figure {
 async function measureLists(db: Database, redisUrl: string): Promise<Figure> {
   const redis = new Redis(redisUrl)
   const store = createJobs({ redis, isSure: () => true })
-  const wish = { kind: 'video', after: undefined, limit: LISTED, isAscending: false }
+  const input = { kind: 'video', after: undefined, limit: LISTED, isAscending: false }
   // Lists are refused while records may be missing.
   await redis.set(moneyKeys.jobsRestored, JOBS_RESTORED.all)
   const few = moneyKeys.jobsOf('video', FEW)
   await redis.zadd(few, ...ridsOf(LISTED).flatMap((rid) => [0, rid]))
   const choice = { state: 'running' as const, before: undefined, limit: LISTED }
   const [ofMany, ofFew, inLedger] = [
-    await middleMs(() => store.list(BUYER, wish)),
-    await middleMs(() => store.list(FEW, wish)),
+    await middleMs(() => store.list(BUYER, input)),
+    await middleMs(() => store.list(FEW, input)),
     await middleMs(() => listJobs(db, BUYER, choice)),
   ]
   redis.disconnect()

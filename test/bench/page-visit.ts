@@ -40,7 +40,7 @@ export type Seen = z.infer<typeof Seen> & {
   readonly asked: readonly string[]
 }
 
-type Wish = {
+type VisitOptions = {
   readonly url: string
   /** A selector of the elements that make the screen useful. None of them may be a placeholder any more. */
   readonly shows: string
@@ -68,7 +68,7 @@ export async function signIn(browser: Browser, url: string, key: string): Promis
 /** Opens a screen, waits until it is useful, uses it and closes it. Throws when a wait reaches its limit. */
 export async function visit<Result>(
   browser: Browser,
-  { url, shows, session, pace }: Wish,
+  { url, shows, session, pace }: VisitOptions,
   use: (visit: Visit) => Promise<Result>,
 ): Promise<Result> {
   const context = await browser.newContext({

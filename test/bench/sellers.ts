@@ -105,9 +105,9 @@ async function insertSales(db: Database, from: number): Promise<void> {
 async function measureCreation({ plane, usedMs }: FilledPlane): Promise<Figure> {
   const models = modelNames()
   const create = async (at: number) => {
-    const wish = { model: models[at % MODELS], apiKey: `sk-bench-${at}-abcdef`, sellerBaseUrl: BASE_URL, discount: 10 }
+    const input = { model: models[at % MODELS], apiKey: `sk-bench-${at}-abcdef`, sellerBaseUrl: BASE_URL, discount: 10 }
     const options = { idempotencyKey: `create-${at}` }
-    await invoke(plane, sellerOf(at % SELLERS), createOffer, wish, options)
+    await invoke(plane, sellerOf(at % SELLERS), createOffer, input, options)
   }
   let next = 0
   const lane = async (end: number) => {

@@ -122,9 +122,9 @@ async function load(url: string): Promise<void> {
   globalThis.gc?.()
   const megabytes = process.memoryUsage().rss / 1e6
   process.stdout.write(`${JSON.stringify({ loadMs, processorMs, pauseMs, listMs, megabytes })}\n`)
-  const Wish = z.object({ offer: z.string(), kept: z.number() })
+  const Expected = z.object({ offer: z.string(), kept: z.number() })
   createInterface({ input: process.stdin }).on('line', (text) => {
-    const { offer, kept } = Wish.parse(JSON.parse(text))
+    const { offer, kept } = Expected.parse(JSON.parse(text))
     const timer = setInterval(() => {
       const found = store
         .market()

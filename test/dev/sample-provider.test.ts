@@ -96,7 +96,7 @@ describe('the sample provider', () => {
   })
 
   it('returns as many choices as requested, with probabilities on request, whole and streamed', async () => {
-    const wish = {
+    const fault = {
       model: 'm',
       messages: [{ role: 'user' as const, content: 'Hello there' }],
       n: 3,
@@ -104,7 +104,7 @@ describe('the sample provider', () => {
       top_logprobs: 2,
       max_tokens: 5,
     }
-    const { choices, usage } = await client.chat.completions.create(wish)
+    const { choices, usage } = await client.chat.completions.create(fault)
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2])
     expect(usage?.completion_tokens).toBe(15)
     const content = choices[2]?.logprobs?.content ?? []
@@ -112,7 +112,7 @@ describe('the sample provider', () => {
     expect(content[0]?.top_logprobs).toHaveLength(2)
     const texts = ['', '', '']
     let probable = 0
-    for await (const chunk of await client.chat.completions.create({ ...wish, stream: true })) {
+    for await (const chunk of await client.chat.completions.create({ ...fault, stream: true })) {
       for (const { index, delta, logprobs } of chunk.choices) {
         texts[index] += delta.content ?? ''
         probable += logprobs?.content?.length ?? 0
@@ -190,8 +190,8 @@ describe('the sample provider', () => {
   it('lets any model follow a behaviour for a number of calls, and shows its received requests', async () => {
     const admin = provider.url.replace('/v1', '/__sandbox')
     await fetch(`${admin}/reset`, { method: 'POST' })
-    const wish = { model: 'gpt-5-mini', behaviour: 'rate-limited', times: 1 }
-    expect((await fetch(`${admin}/behave`, { method: 'POST', body: JSON.stringify(wish) })).status).toBe(200)
+    const fault = { model: 'gpt-5-mini', behaviour: 'rate-limited', times: 1 }
+    expect((await fetch(`${admin}/behave`, { method: 'POST', body: JSON.stringify(fault) })).status).toBe(200)
     await expect(ask('gpt-5-mini')).rejects.toMatchObject({ status: 429 })
     await ask('gpt-5-mini')
     expect(provider.requests.count()).toBe(2)

@@ -61,8 +61,8 @@ async function open({ organization, owner }: Team, name: string): Promise<Worksp
 
 /** A key with which a member calls in a workspace. */
 async function caller({ organization }: Team, member: SessionActor, workspace: WorkspaceView): Promise<Caller> {
-  const wish = { organization, workspace: workspace.id, keyType: 'buyer' as const, label: 'app' }
-  const made = await invoke(market.plane, member, createWorkspaceKey, wish)
+  const input = { organization, workspace: workspace.id, keyType: 'buyer' as const, label: 'app' }
+  const made = await invoke(market.plane, member, createWorkspaceKey, input)
   if (!isId('key', made.id) || !isId('acc', workspace.buyerAccount)) throw new Error('not a key')
   return { keyId: made.id, secret: made.secret?.reveal() ?? '', account: workspace.buyerAccount }
 }
@@ -76,8 +76,8 @@ async function budgetsOf({ secret }: Caller): Promise<readonly KeyBudget[]> {
 
 async function reserve(of: Caller, want: number): Promise<CreditHold> {
   const budgets = await budgetsOf(of)
-  const wish = { want, keyId: of.keyId, ...(budgets.length > 0 && { budgets }) }
-  return node.funds.reserve(reserveRequest(of.account, wish))
+  const input = { want, keyId: of.keyId, ...(budgets.length > 0 && { budgets }) }
+  return node.funds.reserve(reserveRequest(of.account, input))
 }
 
 async function capture(hold: CreditHold, cost: number): Promise<string> {
@@ -172,12 +172,12 @@ describe('the budget of a workspace', () => {
     await ofWorkspace(team, main, 0.01)
     const [budget] = await budgetsOf(key)
     const hold = await reserve(key, 600)
-    const wish = { rid: hold.rid, account: key.account, sellerAccount: seller, quote: 600 }
-    const submit = JSON.stringify({ ...JSON.parse(submitText(wish)), keyId: key.keyId, budgets: hold.budgets })
+    const input = { rid: hold.rid, account: key.account, sellerAccount: seller, quote: 600 }
+    const submit = JSON.stringify({ ...JSON.parse(submitText(input)), keyId: key.keyId, budgets: hold.budgets })
     await node.funds.capture(hold, microUsd(600), submit)
     await post(submit)
     expect([await counted(budget), (await list(team)).workspaces[0]?.spentUsdc]).toEqual([600, '600'])
-    await post(JSON.stringify({ ...JSON.parse(endText(wish, 450)), keyId: key.keyId }))
+    await post(JSON.stringify({ ...JSON.parse(endText(input, 450)), keyId: key.keyId }))
     expect((await list(team)).workspaces[0]?.spentUsdc).toBe('450')
 
     const { rid } = JSON.parse(await spend(key, 100))
@@ -269,8 +269,8 @@ describe('the budget of a member', () => {
     const key = await caller(team, team.owner, main)
     await spend(key, 80)
     const away = { ...market.plane.gate, markUse: () => Promise.reject(new Error('away')) }
-    const wish = { organization: team.organization, workspace: main.id, limitUsd: 1 }
-    await expect(invoke({ ...market.plane, gate: away }, team.owner, setWorkspaceBudget, wish)).rejects.toThrow()
+    const input = { organization: team.organization, workspace: main.id, limitUsd: 1 }
+    await expect(invoke({ ...market.plane, gate: away }, team.owner, setWorkspaceBudget, input)).rejects.toThrow()
     await ofWorkspace(team, main, 1)
     expect(await counted((await budgetsOf(key))[0])).toBe(80)
   })

@@ -7,7 +7,7 @@ import { DAY, HOUR, SECOND, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { grant, newAccount } from '#test/support/books/ledger.ts'
-import type { EventWish } from '#test/support/books/usage-events.ts'
+import type { EventFields } from '#test/support/books/usage-events.ts'
 import { usageEvent } from '#test/support/books/usage-events.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
@@ -17,17 +17,17 @@ let seller: AccountId
 let ada: Person
 let eve: Person
 
-type Spent = EventWish & { readonly ago?: number; readonly facts?: Record<string, unknown> }
+type Spent = EventFields & { readonly ago?: number; readonly facts?: Record<string, unknown> }
 
 /** Books calls that were admitted this many milliseconds ago. Returns their request ids in that order. */
 async function book(person: Person, calls: readonly Spent[]): Promise<string[]> {
   const rids: string[] = []
-  const events = calls.map(({ ago = 0, facts = {}, ...wish }) => {
+  const events = calls.map(({ ago = 0, facts = {}, ...fields }) => {
     const startedAt = Date.now() - ago
     const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
     rids.push(rid)
     const fixed = { account: person.buyer.account, sellerAccount: seller, rid, startedAt }
-    return JSON.stringify(usageEvent({ ...wish, ...fixed }, facts))
+    return JSON.stringify(usageEvent({ ...fields, ...fixed }, facts))
   })
   await postBatch(market.plane, { events, source: 'test' })
   return rids

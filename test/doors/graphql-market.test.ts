@@ -21,16 +21,16 @@ beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
   for (const [at, discount] of [10, 40, 25].entries()) {
-    const wish = { model: 'gpt-test', apiKey: `sk-good-book-${at}`, sellerBaseUrl: market.provider.url, discount }
+    const input = { model: 'gpt-test', apiKey: `sk-good-book-${at}`, sellerBaseUrl: market.provider.url, discount }
     const options = { idempotencyKey: `book-${at}` }
-    offers.push((await invoke(market.plane, ada.seller, createOffer, wish, options)).id)
+    offers.push((await invoke(market.plane, ada.seller, createOffer, input, options)).id)
   }
   const answered = { offer: offers[0] ?? '', provider: 'test', status: 200, ms: 900, errorClass: null }
   const events = Array.from({ length: 6 }, (_, index) => {
     const startedAt = AT + index * 1_000
     const rid = createIds({ now: () => startedAt }).ulid()
-    const wish = { rid, account: ada.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test', charge: 100 }
-    return eventText({ ...wish, startedAt }, { provider: 'test', ttftMs: 100, attempts: [answered] })
+    const input = { rid, account: ada.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test', charge: 100 }
+    return eventText({ ...input, startedAt }, { provider: 'test', ttftMs: 100, attempts: [answered] })
   })
   await postBatch(market.plane, { events, source: 'test' })
   await rollUp(market.plane, 0)

@@ -141,14 +141,14 @@ describe('subscriptions', () => {
     const query = 'subscription { jobUpdates { id state chargeMicro } }'
     const [own, foreign] = [await subscribe(query, bob.buyerKey), await subscribe(query, ada.buyerKey)]
     for (const stream of [own, foreign]) await seen(stream, 'no job', holds('"jobUpdates":[]'))
-    const wish = { rid: ids.requestId(), account: bob.buyer.account, sellerAccount: ada.seller.account, quote: 0 }
+    const newJob = { rid: ids.requestId(), account: bob.buyer.account, sellerAccount: ada.seller.account, quote: 0 }
     const post = (event: string) => postBatch(market.plane, { events: [event], source: 'test' })
-    await post(submitText(wish))
+    await post(submitText(newJob))
     await seen(own, 'its begin', holds('"running"'))
-    await post(endText(wish, 0))
+    await post(endText(newJob, 0))
     await tellEndedJobs(market.plane)
-    await seen(own, 'its end', holds(`"id":"${wish.rid}","state":"failed","chargeMicro":"0"`))
-    expect(foreign.text()).not.toContain(wish.rid)
+    await seen(own, 'its end', holds(`"id":"${newJob.rid}","state":"failed","chargeMicro":"0"`))
+    expect(foreign.text()).not.toContain(newJob.rid)
     for (const stream of [own, foreign]) stream.close()
   })
 
@@ -172,8 +172,8 @@ describe('subscriptions', () => {
 
   it('show several subjects over one stream, each event with all of them', async () => {
     const { id } = await sell(11)
-    const query = (wish: string) =>
-      `subscription { updates(${wish}) { books { model offers(first: 9) { id discountPct } } trades { costMicro } credit { heldUsdc } jobs { id } offerHealth { id } } }`
+    const query = (args: string) =>
+      `subscription { updates(${args}) { books { model offers(first: 9) { id discountPct } } trades { costMicro } credit { heldUsdc } jobs { id } offerHealth { id } } }`
     const stream = await subscribe(query('books: ["gpt-test", "claude-test"], trades: 3, credit: true'), ada.buyerKey)
     await seen(stream, 'all parts in the first event', holds('"heldUsdc"'))
     const [first] = stream.results()
@@ -201,8 +201,8 @@ describe('subscriptions', () => {
   })
 
   it('end when their key is revoked, and only then', async () => {
-    const wish = { label: 'short-lived', providersBlocked: [] }
-    const made = await invoke(market.plane, ada.buyer, createBuyerKey, wish, { idempotencyKey: 'short' })
+    const input = { label: 'short-lived', providersBlocked: [] }
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, input, { idempotencyKey: 'short' })
     const query = 'subscription { creditUpdates { heldUsdc } }'
     const [doomed, other] = [await subscribe(query, made.secret?.reveal()), await subscribe(query, ada.buyerKey)]
     await seen(doomed, 'a balance', holds('heldUsdc'))

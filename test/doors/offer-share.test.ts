@@ -121,8 +121,8 @@ describe('the yield of models', () => {
     const sold = (model: string, seller: Person, charge: number, ago = 0) => {
       const startedAt = Date.now() - ago - 2_000
       const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
-      const wish = { rid, startedAt, charge, account: buyer.buyer.account, sellerAccount: seller.seller.account }
-      return JSON.stringify(usageEvent({ ...wish, model }))
+      const input = { rid, startedAt, charge, account: buyer.buyer.account, sellerAccount: seller.seller.account }
+      return JSON.stringify(usageEvent({ ...input, model }))
     }
     const events = [
       sold(earning, own, 1_000),

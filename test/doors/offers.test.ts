@@ -5,7 +5,7 @@ import { EndpointProbeSchema } from '#control-plane/services/offers/probe-listin
 import { toSnakeBody } from '#shared/field-names.ts'
 import type { Answer, Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
-import { listOffer, offerWish } from '#test/support/doors/offers.ts'
+import { listOffer, offerInput } from '#test/support/doors/offers.ts'
 import { UNSAFE_BASE_URLS } from '#test/support/facts/unsafe-base-urls.ts'
 
 let market: TestMarket
@@ -26,7 +26,7 @@ const FIELDS = Object.keys(NamedOfferSchema.shape)
     return parts === undefined ? name : `${name} { ${parts} }`
   })
   .join(' ')
-const wish = (changes: object = {}) => offerWish(market, { discount: 25, ...changes })
+const inputWith = (changes: object = {}) => offerInput(market, { discount: 25, ...changes })
 const idem = () => ({ 'idempotency-key': market.plane.ids.ulid() })
 
 /** The data of a GraphQL answer under a field. */
@@ -101,7 +101,7 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
   it('are created, read, changed and removed, and every other door answers the same', async () => {
     const created = await door.create(
       ada.sellerKey,
-      wish({ capDailyUsd: 2.5, label: 'x', passes: ['unknown', 'unknown', 'region'] }),
+      inputWith({ capDailyUsd: 2.5, label: 'x', passes: ['unknown', 'unknown', 'region'] }),
     )
     expect(created.offer).toMatchObject({ passes: ['unknown', 'region'] })
     const id = idOf(created)
@@ -130,19 +130,19 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
   })
 
   it('refuse with the same codes', async () => {
-    const input = wish()
+    const input = inputWith()
     const id = idOf(await door.create(ada.sellerKey, input))
     expect(await door.create(ada.sellerKey, input)).toEqual({ code: 'duplicate_offer_for_credential' })
-    expect(await door.create(ada.sellerKey, wish({ apiKey: 'sk-bad-canary-1' }))).toEqual({
+    expect(await door.create(ada.sellerKey, inputWith({ apiKey: 'sk-bad-canary-1' }))).toEqual({
       code: 'provider_probe_failed',
     })
-    expect(await door.create(ada.sellerKey, wish({ model: 'nope' }))).toEqual({ code: 'unknown_model' })
-    expect(await door.create(ada.sellerKey, wish({ discount: 101 }))).toEqual({ code: 'invalid_request' })
+    expect(await door.create(ada.sellerKey, inputWith({ model: 'nope' }))).toEqual({ code: 'unknown_model' })
+    expect(await door.create(ada.sellerKey, inputWith({ discount: 101 }))).toEqual({ code: 'invalid_request' })
     expect(await door.update(ada.sellerKey, id, { discount: 0.001 })).toEqual({ code: 'invalid_request' })
   })
 
   it('are closed to buyers, anonymous callers and bad keys, and hidden from other sellers', async () => {
-    const id = idOf(await door.create(ada.sellerKey, wish()))
+    const id = idOf(await door.create(ada.sellerKey, inputWith()))
     const before = await door.get(ada.sellerKey, id)
     const callers: [key: string | undefined, code: string][] = [
       [ada.buyerKey, 'wrong_key_type'],
@@ -161,7 +161,7 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
 
   it.each(UNSAFE_BASE_URLS)('G6: dial nothing for %.60j', async (sellerBaseUrl) => {
     market.provider.requests.reset()
-    const { code } = await door.create(ada.sellerKey, wish({ sellerBaseUrl }))
+    const { code } = await door.create(ada.sellerKey, inputWith({ sellerBaseUrl }))
     expect(['invalid_base_url', 'invalid_request']).toContain(code)
     expect(market.provider.requests.count()).toBe(0)
   })
@@ -169,7 +169,7 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
 
 describe('REST', () => {
   it('answers errors in the envelope of the seller, with the request id', async () => {
-    const input = wish()
+    const input = inputWith()
     const body = toSnakeBody(input)
     const first = await market.rest('POST', '/v1/seller/offers', { key: ada.sellerKey, body, headers: idem() })
     expect(first.status).toBe(201)
@@ -183,7 +183,7 @@ describe('REST', () => {
   })
 
   it('replays a creation under its key, and refuses the key for another body', async () => {
-    const [body, headers] = [toSnakeBody(wish()), idem()]
+    const [body, headers] = [toSnakeBody(inputWith()), idem()]
     const call = (content: unknown) =>
       market.rest('POST', '/v1/seller/offers', { key: ada.sellerKey, body: content, headers })
     const first = await call(body)

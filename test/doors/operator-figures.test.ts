@@ -36,10 +36,10 @@ const tried = (provider: string) => ({ offer: 'ofr_test', provider, status: 503,
 /** Three charged calls and two failed ones in the last whole hour, and one charged call a day before. */
 async function postCalls(): Promise<void> {
   const at = END - HOUR + 1_000
-  const call = (offset: number, wish: { account: string; charge: number; startedAt?: number }, changes: object) => {
-    const startedAt = wish.startedAt ?? at + offset
+  const call = (offset: number, input: { account: string; charge: number; startedAt?: number }, changes: object) => {
+    const startedAt = input.startedAt ?? at + offset
     const rid = createIds({ now: () => startedAt }).ulid()
-    return { rid, text: eventText({ rid, sellerAccount: bob.seller.account, ...wish, startedAt }, { ...changes }) }
+    return { rid, text: eventText({ rid, sellerAccount: bob.seller.account, ...input, startedAt }, { ...changes }) }
   }
   const failed = { provider: null, offer: null, sellerAccount: null, errorCode: 'upstream_error' }
   const calls = [
@@ -101,14 +101,14 @@ describe('figures of the market for operators', () => {
     const at = END - 30 * HOUR
     const call = (offset: number, charge: number, changes: Record<string, unknown>) => {
       const rid = createIds({ now: () => at + offset }).ulid()
-      const wish = {
+      const input = {
         rid,
         account: ada.buyer.account,
         sellerAccount: bob.seller.account,
         charge,
         startedAt: at + offset,
       }
-      return eventText(wish, changes)
+      return eventText(input, changes)
     }
     const events = [
       call(0, 400, {}),

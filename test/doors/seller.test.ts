@@ -18,8 +18,8 @@ beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
   bob = await market.person()
-  const wish = { account: bob.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test' }
-  const events = [1_000, 2_000, 3_000].map((charge) => eventText({ ...wish, charge }))
+  const input = { account: bob.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test' }
+  const events = [1_000, 2_000, 3_000].map((charge) => eventText({ ...input, charge }))
   await postBatch(market.plane, { events, source: 'test' })
 })
 afterAll(() => market.stop())

@@ -202,8 +202,8 @@ describe('long jobs', () => {
 
 describe('caps', () => {
   it('show the rest of each limit, and which one binds', async () => {
-    const wish = { label: 'capped', capDailyUsd: 0.001, capMonthlyUsd: 0.5, rateLimitRpm: 60 }
-    const { id } = await invoke(market.plane, bob.buyer, createBuyerKey, wish, { idempotencyKey: 'capped' })
+    const input = { label: 'capped', capDailyUsd: 0.001, capMonthlyUsd: 0.5, rateLimitRpm: 60 }
+    const { id } = await invoke(market.plane, bob.buyer, createBuyerKey, input, { idempotencyKey: 'capped' })
     const caps = await market.trpc(bob.buyerKey).cap.list.query()
     expect(caps.keys).toMatchObject([
       { keyId: id, binds: 'daily', daily: { capUsdc: '1000', usedUsdc: '0', leftUsdc: '1000', runsOutAt: null } },
@@ -223,8 +223,8 @@ describe('caps', () => {
 describe('lists of keys', () => {
   it('are whole without a page, and paged by cursors of their own', async () => {
     const cleo = await market.person()
-    const wish = { label: 'second' }
-    const { id: second } = await invoke(market.plane, cleo.buyer, createBuyerKey, wish, { idempotencyKey: 'second' })
+    const input = { label: 'second' }
+    const { id: second } = await invoke(market.plane, cleo.buyer, createBuyerKey, input, { idempotencyKey: 'second' })
     const { buyerKeys, savedConfigs } = z.object({ buyerKeys: Connection, savedConfigs: Connection }).parse({
       ...(await graph(cleo.buyerKey, '{ buyerKeys(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),
       ...(await graph(ada.sellerKey, '{ savedConfigs(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),

@@ -7,7 +7,7 @@ import { DAY, HOUR, SECOND, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { grant, newAccount } from '#test/support/books/ledger.ts'
-import type { EventWish } from '#test/support/books/usage-events.ts'
+import type { EventFields } from '#test/support/books/usage-events.ts'
 import { usageEvent } from '#test/support/books/usage-events.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, pathOfLink, startMarket } from '#test/support/doors/control-plane.ts'
@@ -15,17 +15,17 @@ import { codeOf, pathOfLink, startMarket } from '#test/support/doors/control-pla
 let market: TestMarket
 let seller: AccountId
 
-type Spent = EventWish & { readonly ago?: number; readonly took?: number; readonly facts?: Record<string, unknown> }
+type Spent = EventFields & { readonly ago?: number; readonly took?: number; readonly facts?: Record<string, unknown> }
 
 /** Books calls that were admitted this many milliseconds ago. Returns their request ids in that order. */
 async function book(person: Person, calls: readonly Spent[]): Promise<string[]> {
   const rids: string[] = []
-  const events = calls.map(({ ago = 0, took = 1_400, facts = {}, ...wish }) => {
+  const events = calls.map(({ ago = 0, took = 1_400, facts = {}, ...fields }) => {
     const startedAt = Date.now() - ago
     const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
     rids.push(rid)
     const fixed = { account: person.buyer.account, sellerAccount: seller, rid, startedAt }
-    return JSON.stringify(usageEvent({ ...wish, ...fixed }, { endedAt: startedAt + took, ...facts }))
+    return JSON.stringify(usageEvent({ ...fields, ...fixed }, { endedAt: startedAt + took, ...facts }))
   })
   await postBatch(market.plane, { events, source: 'test' })
   return rids
@@ -46,7 +46,7 @@ describe('the list of calls', () => {
   it('is sorted by a value over the whole list, in both directions, and a token of a page works in its own order only', async () => {
     const buyer = await market.person()
     await grant(market.world.db, buyer.buyer.account, 1_000_000)
-    const wishes = [
+    const allFields = [
       { charge: 500, took: 90, facts: { ttftMs: 20 } },
       { charge: 70, took: 400, facts: { ttftMs: null } },
       { charge: 500, took: 30, facts: { ttftMs: 10 } },
@@ -55,7 +55,7 @@ describe('the list of calls', () => {
     // The oldest is first, so that the newest of two equal costs is the third.
     const rids = await book(
       buyer,
-      wishes.map((wish, at) => ({ ...wish, ago: (10 - at) * SECOND })),
+      allFields.map((fields, at) => ({ ...fields, ago: (10 - at) * SECOND })),
     )
     const orderOf = async (query: string) => {
       const seen: number[] = []

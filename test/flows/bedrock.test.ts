@@ -18,7 +18,7 @@ let offer = ''
 
 beforeAll(async () => {
   network = await sharedNetwork()
-  const made = await sell('POST', '/v1/seller/offers', wish(PAIR))
+  const made = await sell('POST', '/v1/seller/offers', inputWith(PAIR))
   expect(made).toMatchObject({ id: expect.any(String) })
   offer = Offer.parse(made).id
   await until('the offer is on sale', 10_000, async () =>
@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 const Offer = z.object({ id: z.string() })
-const wish = (apiKey: string) => ({
+const inputWith = (apiKey: string) => ({
   model: MODEL,
   api_key: apiKey,
   api_format: 'bedrock',
@@ -53,21 +53,21 @@ toolLoopSuite({
 describe('a credential of Bedrock', () => {
   it('has one normal form for every spelling, and no part of it is repeated in errors', async () => {
     const again = JSON.stringify({ access_key_id: ACCESS_KEY, secret_access_key: sampleSecret(ACCESS_KEY) })
-    expect(await sell('POST', '/v1/seller/offers', wish(again))).toMatchObject({
+    expect(await sell('POST', '/v1/seller/offers', inputWith(again))).toMatchObject({
       error: { code: 'duplicate_offer_for_credential' },
     })
     const strange = JSON.stringify({ access_key_id: ACCESS_KEY, secret: 'wJalrXUtnFEMI-very-secret' })
-    const refused = await sell('POST', '/v1/seller/offers', wish(strange))
+    const refused = await sell('POST', '/v1/seller/offers', inputWith(strange))
     expect(refused).toMatchObject({ error: { code: 'invalid_request', message: expect.stringContaining('api_key') } })
     expect(JSON.stringify(refused)).not.toMatch(/wJalrXUtnFEMI|AKIASANDBOX/)
     const wrong = JSON.stringify({ access_key_id: 'AKIASANDBOXEXAMPLE02', secret_access_key: sampleSecret(ACCESS_KEY) })
-    const unproven = await sell('POST', '/v1/seller/offers', wish(wrong))
+    const unproven = await sell('POST', '/v1/seller/offers', inputWith(wrong))
     expect(unproven).toMatchObject({ error: { code: 'provider_probe_failed', detail: { provider_status: 403 } } })
     expect(JSON.stringify(unproven)).toContain('the provider refused the key')
   })
 
   it('works without a list of models: the seller names them', async () => {
-    const { model: _, discount: __, ...place } = wish(PAIR)
+    const { model: _, discount: __, ...place } = inputWith(PAIR)
     const discovered = await sell('POST', '/v1/seller/discover', place)
     expect(discovered).toMatchObject({
       error: { code: 'invalid_request', message: expect.stringContaining('Name the models') },

@@ -40,10 +40,10 @@ describe('the shown best price', () => {
     const { markets } = z.object({ markets: z.array(Row) }).parse(await read(`/api/markets?model=${MODEL}`))
     const [row] = markets
     const [byDefault] = await explain({})
-    const [byWish] = await explain({ allow_untrusted: true })
-    expect(byDefault?.discount_pct).not.toBe(byWish?.discount_pct)
+    const [byRequest] = await explain({ allow_untrusted: true })
+    expect(byDefault?.discount_pct).not.toBe(byRequest?.discount_pct)
     expect(row?.best_discount_pct).toBe(byDefault?.discount_pct)
-    expect(row?.untrusted.best_discount_pct).toBe(byWish?.discount_pct)
+    expect(row?.untrusted.best_discount_pct).toBe(byRequest?.discount_pct)
     expect(row?.untrusted.healthy_seller_count).toBeGreaterThan(0)
     expect(row?.untrusted.best_input_per_1m).toBeLessThan(row?.best_input_per_1m ?? 0)
     expect(row?.best_price_per_1m).toBe((row?.best_input_per_1m ?? 0) + (row?.best_output_per_1m ?? 0))

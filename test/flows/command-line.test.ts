@@ -438,9 +438,9 @@ describe('an operator at the command line', () => {
       runMarket(['operator', 'ledger', 'adjust', '--wallet', wallet, '--usd', '1', ...args, '--yes', '--json'], {
         env,
       })
-    const wish = ['--direction', 'credit', '--ticket', 'flow-adjust', '--reason', 'flow test']
-    expect(JSON.parse((await adjust(...wish)).out)).toMatchObject({ isRepeat: false })
-    expect(JSON.parse((await adjust(...wish)).out)).toMatchObject({ isRepeat: true })
+    const given = ['--direction', 'credit', '--ticket', 'flow-adjust', '--reason', 'flow test']
+    expect(JSON.parse((await adjust(...given)).out)).toMatchObject({ isRepeat: false })
+    expect(JSON.parse((await adjust(...given)).out)).toMatchObject({ isRepeat: true })
     expect((await adjust('--direction', 'up', '--ticket', 'x', '--reason', 'x')).code).toBe(2)
     const Report = z.looseObject({ owedMicro: z.string(), lines: z.array(z.unknown()) })
     expect(await json(Report, 'operator', 'shortfall', 'list')).toMatchObject({ owedMicro: '0', lines: [] })

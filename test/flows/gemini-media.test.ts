@@ -97,7 +97,7 @@ describe('pictures of a seller of Gemini’s own protocol, by OpenAI’s client'
   })
 
   it('are refused without a charge where the seller cannot make them', async () => {
-    const ask = (wish: object) => refused(client.images.generate({ model: PAINTER, prompt: 'a cat', ...AT, ...wish }))
+    const ask = (given: object) => refused(client.images.generate({ model: PAINTER, prompt: 'a cat', ...AT, ...given }))
     expect(await ask({ n: 2 })).toMatchObject({ status: 400, param: 'n' })
     expect(await ask({ size: '1000x700' })).toMatchObject({ status: 400, param: 'size' })
   })

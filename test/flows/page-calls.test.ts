@@ -25,8 +25,8 @@ const Answer = z.object({ usage: z.object({ buyer_cost_micro: z.number() }) })
 
 /** Creates a key of the sample buyer and calls with it. */
 async function callWithNewKey(label: string): Promise<{ id: string; cost: number }> {
-  const wish = { method: 'POST' as const, path: '/v1/buyer/keys', key: network.sandbox.buyer_key, body: { label } }
-  const { key } = Key.parse(await askMarket(site, wish))
+  const input = { method: 'POST' as const, path: '/v1/buyer/keys', key: network.sandbox.buyer_key, body: { label } }
+  const { key } = Key.parse(await askMarket(site, input))
   const answer = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

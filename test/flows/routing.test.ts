@@ -210,7 +210,7 @@ const WIRES = {
 /** The outcome of a call: the provider's name, or the code and status of a refusal on /v1 and under /compat. */
 type Rule = readonly [
   rule: string,
-  wish: { readonly fields?: object; readonly headers?: Record<string, string>; readonly floor?: string },
+  given: { readonly fields?: object; readonly headers?: Record<string, string>; readonly floor?: string },
   end: string | readonly [code: string, status: number, compatStatus: number],
 ]
 const RULES: readonly Rule[] = [
@@ -244,7 +244,7 @@ const RULES: readonly Rule[] = [
 ]
 
 describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {
-  async function wish({ fields, headers, floor = '' }: Rule[1]) {
+  async function given({ fields, headers, floor = '' }: Rule[1]) {
     const at = path.replace('/v1/', `${floor}/v1/`)
     const answer = await market.post(at, market.network.sandbox.buyer_key, { ...body, ...fields }, headers)
     const Refusal = z.object({ error: z.object({ code: z.string() }) })
@@ -256,7 +256,7 @@ describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {
 
   it.each(RULES)('%s', async (_rule, asked, end) => {
     const expected = typeof end === 'string' ? [end, 200] : [end[0], end[name === 'messages' ? 2 : 1]]
-    expect(await wish(asked)).toEqual(expected)
+    expect(await given(asked)).toEqual(expected)
   })
 
   it('knows a provider by its address, and forwards no member of the market', async () => {
@@ -269,7 +269,7 @@ describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {
       max_price_per_1m: 1,
       usage: { include: true },
     }
-    expect(await wish({ fields: { ...fields, ...rest } })).toEqual(['rt-dear', 200])
+    expect(await given({ fields: { ...fields, ...rest } })).toEqual(['rt-dear', 200])
     const sent = JSON.stringify(market.providers[1]?.requests.list().at(-1)?.body)
     for (const field of Object.keys({ ...fields, ...rest })) expect(sent).not.toContain(`"${field}"`)
   })

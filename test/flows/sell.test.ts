@@ -52,8 +52,8 @@ it('a daily cap holds to the micro-USD under parallel calls, and its rest is sho
     return { status: answer.status, text }
   }
   const place = { api_key: 'sk-of-a-capped-offer', seller_base_url: `${sandbox.provider_url}/v1` }
-  const wish = { model: 'gpt-5', ...place, discount: 97, cap_daily_usd: 0.0001 }
-  const made = await ask('POST', '/v1/seller/offers', sandbox.seller_key, wish)
+  const given = { model: 'gpt-5', ...place, discount: 97, cap_daily_usd: 0.0001 }
+  const made = await ask('POST', '/v1/seller/offers', sandbox.seller_key, given)
   const { id } = Offer.parse(JSON.parse(made.text))
   const call = { model: 'gpt-5', max_tokens: 40, messages: [{ role: 'user', content: 'Say hello to me, please.' }] }
   await until('the offer is on sale', 10_000, async () => {

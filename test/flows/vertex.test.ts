@@ -29,7 +29,7 @@ const offers: string[] = []
 beforeAll(async () => {
   network = await sharedNetwork()
   for (const sold of [CLAUDE, GEMINI]) {
-    const made = await askAsSeller(network, 'POST', '/v1/seller/offers', wish(sold))
+    const made = await askAsSeller(network, 'POST', '/v1/seller/offers', inputWith(sold))
     expect(made).toMatchObject({ id: expect.any(String) })
     offers.push(Offer.parse(made).id)
     await until('the offer is on sale', 10_000, async () =>
@@ -43,7 +43,7 @@ afterAll(async () => {
 })
 
 const Offer = z.object({ id: z.string() })
-const wish = ({ model, format, publisher, discount }: typeof CLAUDE) => ({
+const inputWith = ({ model, format, publisher, discount }: typeof CLAUDE) => ({
   model,
   api_key: ACCOUNT,
   api_format: format,

@@ -28,8 +28,8 @@ const budgetOf = (of: 'usr' | 'wsp', limit: number): KeyBudget => ({
   limitMicro: microUsd(limit),
 })
 const spent = async ({ id }: KeyBudget) => Number(await world.redis.hget(moneyKeys.budget(id), 'mu'))
-const reserve = (account: AccountId, wish: Parameters<typeof reserveRequest>[1]) =>
-  nodes[0].funds.reserve(reserveRequest(account, wish))
+const reserve = (account: AccountId, input: Parameters<typeof reserveRequest>[1]) =>
+  nodes[0].funds.reserve(reserveRequest(account, input))
 const capture = (hold: CreditHold, used: number, node = nodes[0]) =>
   node.funds.capture(hold, microUsd(used), eventText(hold, used, node.id))
 const refusal = (promise: Promise<unknown>) =>
@@ -191,12 +191,12 @@ const calls = fc.array(
 describe('two processes on two budgets', () => {
   it('never exceed either, and count each call once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 8_000 }), calls, async (limit, wishes) => {
+      fc.asyncProperty(fc.integer({ min: 1, max: 8_000 }), calls, async (limit, inputs) => {
         const accounts = [await world.account(1_000_000), await world.account(1_000_000)]
         const [member, workspace] = [budgetOf('usr', limit), budgetOf('wsp', limit * 2)]
         const sums = { member: 0, workspace: 0 }
         await Promise.all(
-          wishes.map(async ({ want, usedPart, end, isMembers, isSecond }, index) => {
+          inputs.map(async ({ want, usedPart, end, isMembers, isSecond }, index) => {
             const node = nodes[index % 2] ?? nodes[0]
             const account = accounts[isSecond ? 1 : 0] ?? ids.make('acc')
             const budgets = isMembers ? [member, workspace] : [workspace]
@@ -216,7 +216,7 @@ describe('two processes on two budgets', () => {
         )
         expect(sums.member).toBeLessThanOrEqual(limit)
         expect(sums.workspace).toBeLessThanOrEqual(limit * 2)
-        if (wishes.some(({ isMembers }) => isMembers)) expect(await spent(member)).toBe(sums.member)
+        if (inputs.some(({ isMembers }) => isMembers)) expect(await spent(member)).toBe(sums.member)
         expect(await spent(workspace)).toBe(sums.workspace)
       }),
       { numRuns: 8, endOnFailure: true },

@@ -51,9 +51,9 @@ async function make(index: number, account: AccountId, one: Call, caps: object):
 describe('two processes on one balance', () => {
   it('never grant more than it covers, however many calls are made at once [I5]', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 10_000 }), calls, async (balance, wishes) => {
+      fc.asyncProperty(fc.integer({ min: 0, max: 10_000 }), calls, async (balance, inputs) => {
         const account = await world.account(balance)
-        const ends = await Promise.all(wishes.map((wish, index) => make(index, account, wish, {})))
+        const ends = await Promise.all(inputs.map((input, index) => make(index, account, input, {})))
         const used = ends.reduce((sum, end) => sum + (end?.used ?? 0), 0)
         expect(used).toBeLessThanOrEqual(balance)
         expect(await figures(world.gate, account)).toEqual({ p: balance, h: 0, u: used, free: balance - used })
@@ -64,10 +64,10 @@ describe('two processes on one balance', () => {
 
   it('never let a key exceed its cap [I5]', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 5_000 }), calls, async (daily, wishes) => {
+      fc.asyncProperty(fc.integer({ min: 1, max: 5_000 }), calls, async (daily, inputs) => {
         const account = await world.account(1_000_000)
         const keyId = ids.make('key')
-        const ends = await Promise.all(wishes.map((wish, index) => make(index, account, wish, { keyId, daily })))
+        const ends = await Promise.all(inputs.map((input, index) => make(index, account, input, { keyId, daily })))
         const used = ends.reduce((sum, end) => sum + (end?.used ?? 0), 0)
         expect(used).toBeLessThanOrEqual(daily)
         // The rest of the cap is exactly the unused amount.
@@ -84,8 +84,8 @@ describe('two processes on one balance', () => {
   it('serve exactly as many calls as the balance covers where every call costs the same', async () => {
     const [price, covered] = [70, 41]
     const account = await world.account(price * covered + price - 1)
-    const wish = { want: price, leastPart: 1, usedPart: 1, isCharged: true }
-    const ends = await Promise.all(Array.from({ length: 300 }, (_, index) => make(index, account, wish, {})))
+    const input = { want: price, leastPart: 1, usedPart: 1, isCharged: true }
+    const ends = await Promise.all(Array.from({ length: 300 }, (_, index) => make(index, account, input, {})))
     expect(ends.filter((end) => end !== undefined)).toHaveLength(covered)
     expect(await figures(world.gate, account)).toMatchObject({ h: 0, u: price * covered, free: price - 1 })
   })

@@ -221,10 +221,10 @@ describe('under load', () => {
             maxLength: 400,
           },
         ),
-        async (balance, wishes) => {
+        async (balance, inputs) => {
           const account = await world.account(balance)
           const answers = await Promise.allSettled(
-            wishes.map(({ want, part }) =>
+            inputs.map(({ want, part }) =>
               node.funds.reserve(reserveRequest(account, { want, min: Math.floor(want * part) })),
             ),
           )

@@ -132,8 +132,8 @@ describe('a month past its retention', () => {
     const again = (entries: typeof deposit) =>
       transact(world.db, async (trx) => {
         const ledger = moneyTransaction(trx)
-        const wish = { id: createIds(systemClock).ulid(), key: 'grant:m4', kind: 'grant' as const, entries }
-        expect(await postTransaction(ledger, wish)).toBeUndefined()
+        const input = { id: createIds(systemClock).ulid(), key: 'grant:m4', kind: 'grant' as const, entries }
+        expect(await postTransaction(ledger, input)).toBeUndefined()
         await requireSameEntries(ledger, 'grant:m4', entries)
       })
     await again(deposit)

@@ -9,7 +9,7 @@ import { listOffers } from '#control-plane/services/offers/read.ts'
 import { refusalOf } from '#test/support/bytes/refusal.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { startMarket } from '#test/support/doors/control-plane.ts'
-import { listOffer, newProviderKey, offerWish } from '#test/support/doors/offers.ts'
+import { listOffer, newProviderKey, offerInput } from '#test/support/doors/offers.ts'
 import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
@@ -157,7 +157,7 @@ describe('bulk creation', () => {
 
   it('continues when the client stops reading, and takes a saved key by its fingerprint', async () => {
     const eve = await market.person()
-    const saved = await listOffer(market, eve.seller, offerWish(market))
+    const saved = await listOffer(market, eve.seller, offerInput(market))
     const run = await invoke(market.plane, eve.seller, bulkCreateOffers, {
       reuseKeyFingerprint: saved.keyFingerprint,
       sellerBaseUrl: market.provider.url,

@@ -35,8 +35,8 @@ describe('the daily cap of an offer', () => {
     const begin = async () => {
       const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
       expect(await caps.take(offer, `${hold.rid}.0`, microUsd(300), 60_000)).toBe(true)
-      const wish = { rid: hold.rid, account, sellerAccount, hold: 300, startedAt: Date.now() }
-      const eventOf = (charge: number) => anyEventText({ ...wish, charge }, { offer: offer.id, endedAt: Date.now() })
+      const input = { rid: hold.rid, account, sellerAccount, hold: 300, startedAt: Date.now() }
+      const eventOf = (charge: number) => anyEventText({ ...input, charge }, { offer: offer.id, endedAt: Date.now() })
       return { hold, eventOf }
     }
     const serve = async (charge: number, isTakeSettled: boolean) => {

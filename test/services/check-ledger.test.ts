@@ -189,8 +189,8 @@ describe('in the gate and the journals', () => {
 
   it('finds a breach of I12 alone: a charge of a wallet that its payment lacks, too', async () => {
     const rid = ids.ulid()
-    const wish = { rid, account: buyer, sellerAccount: seller, charge: 5, startedAt: Date.now() - 300_000 }
-    const text = eventText(wish, { rail: 'x402-upto' })
+    const input = { rid, account: buyer, sellerAccount: seller, charge: 5, startedAt: Date.now() - 300_000 }
+    const text = eventText(input, { rail: 'x402-upto' })
     const where = { ...config, journalDir: await journalOf(text) }
     expect(await breaches(where)).toEqual(['I12'])
     // A payment keeps the event until its transfer is final and booked, which may take long.

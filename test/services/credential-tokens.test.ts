@@ -45,10 +45,10 @@ afterEach(async () => {
 afterAll(() => market.stop())
 
 /** Sets the token endpoint of the provider. Returns the number of tokens that it has made. */
-async function door(wish: object): Promise<number> {
+async function door(input: object): Promise<number> {
   const url = new URL('/__sandbox/tokens', market.provider.url)
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(wish) })
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(input) })
   const said: { readonly made: number } = await answer.json()
   return said.made
 }
@@ -119,8 +119,8 @@ function openLog() {
   return { lines, log: createLogger('control-plane', 'trace', sink) }
 }
 
-const refusedListing = (wish: Promise<unknown>) =>
-  wish.then(
+const refusedListing = (input: Promise<unknown>) =>
+  input.then(
     () => 'listed',
     (error: unknown) => error,
   )
@@ -278,8 +278,8 @@ describe('an offer under a service account', () => {
 
   it('is called with its new token when the process ended before the publication', async () => {
     const { id } = await sell()
-    const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile({ private_key_id: 'key-2' }) }
-    const own = await invoke(market.plane, ada.buyer, createOwnProvider, wish)
+    const input = { ...AT, baseUrl: market.provider.url, apiKey: accountFile({ private_key_id: 'key-2' }) }
+    const own = await invoke(market.plane, ada.buyer, createOwnProvider, input)
     const before = [await calledWith(id), await ownToken(ada)]
     market.advance(50 * MINUTE)
     const end = () => Promise.reject(new Error('the process ends'))
@@ -380,8 +380,8 @@ describe('an offer under a service account', () => {
 
 it('a buyer’s own service account is in the policy as its token', async () => {
   const { buyer } = ada
-  const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile() }
-  const { id } = await invoke(market.plane, buyer, createOwnProvider, wish)
+  const input = { ...AT, baseUrl: market.provider.url, apiKey: accountFile() }
+  const { id } = await invoke(market.plane, buyer, createOwnProvider, input)
   expect(await ownToken(ada)).toMatch(/^Bearer ya29/)
   await door({ answer: 'refusal' })
   market.advance(2 * HOUR)

@@ -96,16 +96,16 @@ describe('a transfer from an unknown wallet', () => {
     const buyer = await buyers.depositor(0n)
     const transaction = await buyers.transfer(stranger, 3_000_000n)
     await turn()
-    const wish = {
+    const given = {
       wallet: buyer.purse.address.toLowerCase(),
       account: undefined,
       transaction,
       place: 0,
       reason: 'asked',
     }
-    const done = await Promise.allSettled([1, 2].map(() => assignMove.run(buyers.runCtx(), OPERATOR, wish)))
+    const done = await Promise.allSettled([1, 2].map(() => assignMove.run(buyers.runCtx(), OPERATOR, given)))
     expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    await expect(assignMove.run(buyers.runCtx(), OPERATOR, wish)).rejects.toMatchObject({ code: 'conflict' })
+    await expect(assignMove.run(buyers.runCtx(), OPERATOR, given)).rejects.toMatchObject({ code: 'conflict' })
     expect(await buyers.credit(buyer)).toBe(3_000_000)
   })
 
@@ -300,9 +300,9 @@ describe('a deposit by signature', () => {
     await expect(buyers.hand(buyer, id, strange ?? '')).rejects.toMatchObject({ code: 'invalid_signature' })
     await expect(buyers.hand(other, id, own ?? '')).rejects.toMatchObject({ code: 'not_found' })
     const poor = await buyers.depositor(1_999_999n, 0n)
-    const wish = await buyers.open(poor, 2_000_000n)
-    const signed = await buyers.signatureOf(wish, poor.purse)
-    await expect(buyers.hand(poor, wish.deposit?.id ?? '', signed)).rejects.toMatchObject({
+    const given = await buyers.open(poor, 2_000_000n)
+    const signed = await buyers.signatureOf(given, poor.purse)
+    await expect(buyers.hand(poor, given.deposit?.id ?? '', signed)).rejects.toMatchObject({
       code: 'insufficient_balance',
       detail: { balance_usdc: '1999999', amount_usdc: '2000000' },
     })

@@ -42,20 +42,20 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-type SaleWish = {
+type SaleFields = {
   readonly daysAgo: number
   readonly charge: number
   readonly model?: string
   readonly changes?: object
 }
 
-async function sell(sales: readonly SaleWish[], seller: Person = ada): Promise<string[]> {
+async function sell(sales: readonly SaleFields[], seller: Person = ada): Promise<string[]> {
   const now = market.plane.clock.now()
   const made = sales.map(({ daysAgo, charge, model = 'gpt-test', changes = {} }) => {
     const startedAt = now - daysAgo * DAY
     const rid = createIds({ now: () => startedAt }).ulid()
-    const wish = { rid, charge, model, startedAt, account: bob.buyer.account, sellerAccount: seller.seller.account }
-    return { rid, text: eventText(wish, { offer, ...changes }) }
+    const input = { rid, charge, model, startedAt, account: bob.buyer.account, sellerAccount: seller.seller.account }
+    return { rid, text: eventText(input, { offer, ...changes }) }
   })
   await postBatch(market.plane, { events: made.map(({ text }) => text), source: 'test' })
   return made.map(({ rid }) => rid)

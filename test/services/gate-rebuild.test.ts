@@ -295,8 +295,8 @@ describe('caps after a rebuild', () => {
       const hold = await node.funds.reserve(reserveRequest(account, { want: charge }))
       const attempt = `${hold.rid}.0`
       expect(await caps.take(offer, attempt, microUsd(charge), 60_000)).toBe(true)
-      const wish = { rid: hold.rid, account, sellerAccount, charge, hold: charge, startedAt: Date.now() }
-      const event = anyEventText(wish, { offer: offer.id })
+      const input = { rid: hold.rid, account, sellerAccount, charge, hold: charge, startedAt: Date.now() }
+      const event = anyEventText(input, { offer: offer.id })
       const settle = async () => {
         node.journal.capture(hold, event)
         await node.funds.capture(hold, microUsd(charge), event)

@@ -24,7 +24,7 @@ import { Secret } from '#shared/secret.ts'
 import type { GateWorld, Node } from '#test/support/books/gate.ts'
 import { figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
 import { balanceOf, grant, newAccount } from '#test/support/books/ledger.ts'
-import type { EventWish } from '#test/support/books/usage-events.ts'
+import type { EventFields } from '#test/support/books/usage-events.ts'
 import { eventText } from '#test/support/books/usage-events.ts'
 import { until } from '#test/support/run/until.ts'
 
@@ -113,8 +113,8 @@ describe('posting', () => {
     const account = await buyer(300)
     const owed = await balanceOf(db, PLATFORM_ACCOUNTS.shortfall)
     const [first, second] = [ids.ulid(), ids.ulid()]
-    const wish = { account, sellerAccount: seller }
-    await post(eventText({ ...wish, rid: first, charge: 200 }), eventText({ ...wish, rid: second, charge: 200 }))
+    const fields = { account, sellerAccount: seller }
+    await post(eventText({ ...fields, rid: first, charge: 200 }), eventText({ ...fields, rid: second, charge: 200 }))
     expect(await balanceOf(db, account)).toBe(0)
     expect(await balanceOf(db, PLATFORM_ACCOUNTS.shortfall)).toBe(owed - 100)
     expect(await entriesOf(second)).toEqual(
@@ -165,14 +165,14 @@ describe('repetition', () => {
   it('keeps one of two that contradict each other within a batch', async () => {
     const account = await buyer()
     const rid = ids.ulid()
-    const wish = { rid, account, sellerAccount: seller }
-    const report = await post(eventText({ ...wish, charge: 10 }), eventText({ ...wish, charge: 20 }))
+    const fields = { rid, account, sellerAccount: seller }
+    const report = await post(eventText({ ...fields, charge: 10 }), eventText({ ...fields, charge: 20 }))
     expect(report).toEqual({ posted: 1, repeats: 0, conflicts: 1, poisoned: 0 })
   })
 })
 
 describe('poison', () => {
-  const cases: [string, string, EventWish, Record<string, unknown>][] = [
+  const cases: [string, string, EventFields, Record<string, unknown>][] = [
     ['a field that is missing', 'schema', {}, { usage: undefined }],
     ['an amount below zero', 'schema', {}, { chargeMicro: '-5' }],
     ['a request id that is no ULID', 'schema', {}, { rid: 'u'.repeat(26) }],
@@ -190,10 +190,10 @@ describe('poison', () => {
     ['an endless word of a provider', 'schema', {}, { finishReason: 's'.repeat(5_000) }],
     ['an endless record of a rail', 'schema', {}, { payment: { proof: 'p'.repeat(50_000) } }],
   ]
-  it.each(cases)('sets %s aside and posts the rest of the batch', async (_, reason, wish, changes) => {
+  it.each(cases)('sets %s aside and posts the rest of the batch', async (_, reason, fields, changes) => {
     const account = await buyer()
     const good = [1, 2, 3].map((charge) => eventText({ account, sellerAccount: seller, charge }))
-    const bad = eventText({ account, sellerAccount: seller, ...wish }, changes)
+    const bad = eventText({ account, sellerAccount: seller, ...fields }, changes)
     const [first = '', ...rest] = good
     expect(await post(first, bad, ...rest)).toEqual({ posted: 3, repeats: 0, conflicts: 0, poisoned: 1 })
     expect(await poisonOf(bad)).toMatchObject({ reason, source: 'test', times_seen: 1 })
@@ -405,8 +405,8 @@ describe('the split of charges', () => {
       fc.property(
         fc.array(Charge, { minLength: 1, maxLength: 30 }),
         fc.integer({ min: 0, max: 2e9 }),
-        (wishes, funds) => {
-          const events = wishes.map(({ charge, feeBps }) => {
+        (allFields, funds) => {
+          const events = allFields.map(({ charge, feeBps }) => {
             const { sellerNet, fee } = splitCharge(microUsd(charge), keptBps(feeBps))
             const money = { chargeMicro: microUsd(charge), sellerNetMicro: sellerNet, feeMicro: fee }
             return { rid: ids.ulid(), payer: 'acc_b' as const, isBounded: true, sellerAccount: 'acc_s', ...money }

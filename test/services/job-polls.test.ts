@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 const store = () => createJobs({ redis: market.world.redis, isSure: () => true })
-const wishOf = async (quote = 10_000) => ({ ...(await jobs.job(quote)), offer, providerJob: `vid-${ids.ulid()}` })
+const newJobOf = async (quote = 10_000) => ({ ...(await jobs.job(quote)), offer, providerJob: `vid-${ids.ulid()}` })
 const scheduleOf = async (rid: string) => {
   const { rows } = await sql<{ at: Date; polls: number; asker: string | null; unknown: number }>`select poll_at as at,
     polls, asker, unknown_polls as unknown from job where rid = ${rid}`.execute(market.plane.db)
@@ -48,10 +48,10 @@ const scheduleOf = async (rid: string) => {
 /** Moves the clock to the instant of the job's next poll. */
 const wait = async (rid: string) => market.advance(Math.max(0, (await scheduleOf(rid)).inMs) + 1)
 const DAY = 24 * 3_600_000
-const submit = async (wish: Awaited<ReturnType<typeof wishOf>>, lifeMs = DAY) => {
-  const text = submitText({ ...wish, startedAt: market.plane.clock.now() }, market.plane.clock.now() + lifeMs)
+const submit = async (newJob: Awaited<ReturnType<typeof newJobOf>>, lifeMs = DAY) => {
+  const text = submitText({ ...newJob, startedAt: market.plane.clock.now() }, market.plane.clock.now() + lifeMs)
   await jobs.post(text)
-  return wish
+  return newJob
 }
 const endIn = async (rid: string) => {
   const { rows } = await sql<{ event: string }>`select event from job_end where rid = ${rid}`.execute(market.plane.db)
@@ -84,18 +84,18 @@ describe('a worker that is killed', () => {
   it.each(['job_asked', 'job_end_written', 'job_end_booked'] as const)(
     'at %s leaves a job to another worker, and the job ends once, as its record says',
     async (point) => {
-      const wish = { ...(await jobs.job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job') }
-      await submit(wish)
-      await sql`update job set poll_at = now() where rid = ${wish.rid}`.execute(market.plane.db)
+      const newJob = { ...(await jobs.job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job') }
+      await submit(newJob)
+      await sql`update job set poll_at = now() where rid = ${newJob.rid}`.execute(market.plane.db)
       market.provider.requests.reset()
       expect(await dieAt(point)).toBe('SIGKILL')
       market.advance(JOB_POLLS.leaseMs + 1)
       expect(await jobs.turn()).toBe(point === 'job_end_booked' ? 0 : 1)
-      const kept = await store().find(wish.rid)
+      const kept = await store().find(newJob.rid)
       expect(kept).toMatchObject({ isBooked: point !== 'job_end_booked', end: { state: 'succeeded' } })
-      expect(kept?.end?.event).toBe(await endIn(wish.rid))
+      expect(kept?.end?.event).toBe(await endIn(newJob.rid))
       // Three of its four seconds, at a micro-USD a millisecond.
-      expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
+      expect(await balanceOf(market.plane.db, newJob.account)).toBe(997_000)
       // The provider ran nothing again, and only the unstored answer was requested twice.
       const methods = market.provider.requests.list().map(({ method }) => method)
       expect(methods).toEqual(point === 'job_asked' ? ['GET', 'GET'] : ['GET'])
@@ -106,76 +106,82 @@ describe('a worker that is killed', () => {
 
 describe('a job without a poll of its buyer', () => {
   it('is polled by workers, with growing pauses, until its provider has finished', async () => {
-    const wish = await submit(await wishOf())
+    const newJob = await submit(await newJobOf())
     const asked: ProbedJob[] = []
     expect(await jobs.turn(told('succeeded'), { asked })).toBe(0)
     expect(asked).toEqual([])
     const pauses: number[] = []
     for (let question = 0; question < 14; question++) {
-      pauses.push((await scheduleOf(wish.rid)).inMs)
-      await wait(wish.rid)
+      pauses.push((await scheduleOf(newJob.rid)).inMs)
+      await wait(newJob.rid)
       expect(await jobs.turn(told('running'), { asked })).toBe(0)
       expect(asked).toHaveLength(question + 1)
     }
     expect(pauses[0]).toBeLessThan(6_001)
     expect(pauses.every((pause, index) => pause < 360_001 && pause > (pauses[index - 1] ?? 0) * 0.6)).toBe(true)
     expect(pauses.at(-1)).toBeGreaterThan(239_000)
-    await wait(wish.rid)
+    await wait(newJob.rid)
     expect(await jobs.turn(told('succeeded', 4_000), { asked })).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(996_000)
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(996_000)
     expect(await jobs.breaches()).toEqual([])
   })
 
   it('has the same end in Redis and in the ledger, so its buyer sees the booked end', async () => {
-    const wish = await submit(await wishOf())
-    await wait(wish.rid)
+    const newJob = await submit(await newJobOf())
+    await wait(newJob.rid)
     expect(await jobs.turn(told('succeeded', 4_000))).toBe(1)
-    const kept = await store().find(wish.rid)
+    const kept = await store().find(newJob.rid)
     expect(kept).toMatchObject({ isBooked: true, end: { state: 'succeeded', error: null } })
     expect(kept?.end?.artifacts).toEqual([
       { url: 'https://files.example/1.mp4', contentType: 'video/mp4', access: 'lasting' },
     ])
-    expect(kept?.end?.event).toBe(await endIn(wish.rid))
-    expect(kept?.job).toMatchObject({ rid: wish.rid, providerJob: wish.providerJob, quoteMicro: 10_000n })
+    expect(kept?.end?.event).toBe(await endIn(newJob.rid))
+    expect(kept?.job).toMatchObject({ rid: newJob.rid, providerJob: newJob.providerJob, quoteMicro: 10_000n })
   })
 
   it("ends as its record says, when the process of the buyer's poll died before the booking", async () => {
-    const wish = await submit(await wishOf())
-    await wait(wish.rid)
+    const newJob = await submit(await newJobOf())
+    await wait(newJob.rid)
     await jobs.turn(told('running'))
-    const event = endText(wish, 3_000)
-    await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 })
-    await wait(wish.rid)
+    const event = endText(newJob, 3_000)
+    await store().end(newJob.rid, { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 })
+    await wait(newJob.rid)
     const asked: ProbedJob[] = []
     // The provider has changed the price since the submit.
     expect(await jobs.turn(told('succeeded', 9_000), { asked })).toBe(1)
     expect(asked).toEqual([])
-    expect(await endIn(wish.rid)).toBe(event)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
-    expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
+    expect(await endIn(newJob.rid)).toBe(event)
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(997_000)
+    expect(await store().find(newJob.rid)).toMatchObject({ isBooked: true })
   })
 
   it('ends once when a buyer and two workers see the end at the same moment', async () => {
-    const wishes = []
-    for (let count = 0; count < 8; count++) wishes.push(await submit(await wishOf()))
-    for (const wish of wishes) await wait(wish.rid)
+    const newJobs = []
+    for (let count = 0; count < 8; count++) newJobs.push(await submit(await newJobOf()))
+    for (const newJob of newJobs) await wait(newJob.rid)
     await jobs.turn(told('running'))
-    for (const wish of wishes) await wait(wish.rid)
+    for (const newJob of newJobs) await wait(newJob.rid)
     await Promise.all([
-      ...wishes.map(async (wish) => {
-        const own = { event: endText(wish, 2_000), state: 'succeeded' as const, artifacts: [], error: null, endedAt: 1 }
-        const { event } = await store().end(wish.rid, own)
+      ...newJobs.map(async (newJob) => {
+        const own = {
+          event: endText(newJob, 2_000),
+          state: 'succeeded' as const,
+          artifacts: [],
+          error: null,
+          endedAt: 1,
+        }
+        const { event } = await store().end(newJob.rid, own)
         await jobs.post(event)
       }),
       jobs.turn(told('succeeded', 4_000)),
       jobs.turn(told('failed')),
     ])
     await jobs.turn(told('failed'))
-    for (const wish of wishes) {
-      const event = (await store().find(wish.rid))?.end?.event
-      expect(event).toBe(await endIn(wish.rid))
+    for (const newJob of newJobs) {
+      const event = (await store().find(newJob.rid))?.end?.event
+      expect(event).toBe(await endIn(newJob.rid))
       const { chargeMicro } = readUsageEvent(event ?? '') ?? {}
-      expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - Number(chargeMicro))
+      expect(await balanceOf(market.plane.db, newJob.account)).toBe(1_000_000 - Number(chargeMicro))
     }
     expect(await jobs.breaches()).toEqual([])
   })
@@ -186,7 +192,7 @@ describe('a job without a poll of its buyer', () => {
   })
 
   it('waits while Redis is away, also past its deadline, and then ends once', async () => {
-    const wish = await submit(await wishOf(), 60_000)
+    const newJob = await submit(await newJobOf(), 60_000)
     const away: JobBook = { ...market.plane.jobBook, read: () => Promise.reject(new Error('away')) }
     const deaf: JobBook = { ...market.plane.jobBook, end: () => Promise.reject(new Error('away')) }
     const asked: ProbedJob[] = []
@@ -195,15 +201,15 @@ describe('a job without a poll of its buyer', () => {
       expect(await jobs.turn(told('succeeded'), { asked, jobBook: book })).toBe(0)
     }
     expect(asked).toHaveLength(1)
-    expect(await jobs.escrowOf(wish.account)).toBe(10_000)
-    await wait(wish.rid)
+    expect(await jobs.escrowOf(newJob.account)).toBe(10_000)
+    await wait(newJob.rid)
     expect(await jobs.turn(told('succeeded'), { asked })).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(994_000)
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(994_000)
   })
 
   it('waits as long as its provider asks for, with the other jobs of its offer, but not past its deadline', async () => {
-    const [limited, other, due] = [await wishOf(), await wishOf(), await wishOf()]
-    for (const wish of [limited, other]) await submit(wish)
+    const [limited, other, due] = [await newJobOf(), await newJobOf(), await newJobOf()]
+    for (const newJob of [limited, other]) await submit(newJob)
     await submit(due, 20_000)
     await wait(limited.rid)
     const worker = createJobPolls(
@@ -233,32 +239,32 @@ describe('a job without a poll of its buyer', () => {
   })
 
   it('that its provider has forgotten ends without a charge, but only after several such answers', async () => {
-    const wish = await submit(await wishOf())
+    const newJob = await submit(await newJobOf())
     const ask = async (answer: JobAnswer) => {
-      await wait(wish.rid)
+      await wait(newJob.rid)
       return jobs.turn(answer)
     }
     for (let time = 0; time < 5; time++) expect(await ask(UNKNOWN)).toBe(0)
     expect(await ask(told('running'))).toBe(0)
     for (let time = 0; time < 5; time++) expect(await ask(UNKNOWN)).toBe(0)
-    expect((await scheduleOf(wish.rid)).unknown).toBe(5)
+    expect((await scheduleOf(newJob.rid)).unknown).toBe(5)
     expect(await ask(UNKNOWN)).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
-    expect((await store().find(wish.rid))?.end).toMatchObject({
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(1_000_000)
+    expect((await store().find(newJob.rid))?.end).toMatchObject({
       state: 'failed',
       error: expect.stringContaining('know'),
     })
   })
 
   it('belongs to one worker at a time, to another after a death, and counts in a limit of jobs a provider', async () => {
-    const first = await wishOf(100)
-    const wishes = Array.from({ length: 40 }, () => ({
+    const first = await newJobOf(100)
+    const newJobs = Array.from({ length: 40 }, () => ({
       ...first,
       rid: ids.requestId(),
       providerJob: `vid-${ids.ulid()}`,
     }))
-    for (const wish of wishes) await submit(wish)
-    for (const { rid } of wishes) await wait(rid)
+    for (const newJob of newJobs) await submit(newJob)
+    for (const { rid } of newJobs) await wait(rid)
     const waiting: (() => void)[] = []
     const asked: string[] = []
     const stuck = (name: string) =>
@@ -289,13 +295,13 @@ describe('a job without a poll of its buyer', () => {
   })
 
   describe('and is cancelled by its buyer', () => {
-    const cancel = (wish: { readonly rid: string; readonly account: AccountId }, answer: JobAnswer) => {
+    const cancel = (newJob: { readonly rid: string; readonly account: AccountId }, answer: JobAnswer) => {
       const askJob = async (job: ProbedJob) => {
         expect(job.isCancel).toBe(true)
         return answer
       }
-      const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: wish.account, wallet: '0x0' } as const
-      return invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${wish.rid}` })
+      const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: newJob.account, wallet: '0x0' } as const
+      return invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${newJob.rid}` })
     }
 
     const speak = (apiFormat: string) =>
@@ -305,22 +311,22 @@ describe('a job without a poll of its buyer', () => {
 
     it('continues where the provider has no way to stop it, and its buyer sees that', async () => {
       await speak('openai')
-      const wish = await submit(await wishOf())
+      const newJob = await submit(await newJobOf())
       const askJob = async (job: ProbedJob) => {
         expect(job.isCancel).toBe(false)
         return told('running')
       }
-      const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: wish.account, wallet: '0x0' } as const
-      const asked = invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${wish.rid}` })
+      const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: newJob.account, wallet: '0x0' } as const
+      const asked = invoke({ ...market.plane, askJob }, actor, cancelOwnJob, { id: `job_${newJob.rid}` })
       await expect(asked).rejects.toMatchObject({ code: 'conflict' })
       await speak('falqueue')
-      await wait(wish.rid)
+      await wait(newJob.rid)
       expect(await jobs.turn(told('failed'))).toBe(1)
-      expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'failed' })
+      expect((await store().find(newJob.rid))?.end).toMatchObject({ state: 'failed' })
     })
 
     it('ends as its provider reports: cancelled for nothing, or finished and charged', async () => {
-      const [stopped, finished] = [await submit(await wishOf()), await submit(await wishOf())]
+      const [stopped, finished] = [await submit(await newJobOf()), await submit(await newJobOf())]
       expect(await cancel(stopped, told('cancelled'))).toMatchObject({ state: 'cancelled', chargeMicro: '0' })
       expect(await cancel(finished, told('succeeded', 4_000))).toMatchObject({
         state: 'succeeded',
@@ -334,14 +340,14 @@ describe('a job without a poll of its buyer', () => {
     })
 
     it('continues while its provider has not stopped it, or does not answer', async () => {
-      const wish = await submit(await wishOf())
-      expect(await cancel(wish, told('running'))).toMatchObject({ state: 'running', chargeMicro: null })
-      expect((await scheduleOf(wish.rid)).inMs).toBeLessThan(2_001)
+      const newJob = await submit(await newJobOf())
+      expect(await cancel(newJob, told('running'))).toMatchObject({ state: 'running', chargeMicro: null })
+      expect((await scheduleOf(newJob.rid)).inMs).toBeLessThan(2_001)
       for (const answer of [SILENT, UNKNOWN]) {
-        await expect(cancel(wish, answer)).rejects.toMatchObject({ code: 'upstream_error' })
+        await expect(cancel(newJob, answer)).rejects.toMatchObject({ code: 'upstream_error' })
       }
-      await expect(cancel({ ...wish, account: 'acc_another' }, SILENT)).rejects.toMatchObject({ code: 'not_found' })
-      await wait(wish.rid)
+      await expect(cancel({ ...newJob, account: 'acc_another' }, SILENT)).rejects.toMatchObject({ code: 'not_found' })
+      await wait(newJob.rid)
       expect(await jobs.turn(told('cancelled'))).toBe(1)
     })
   })
@@ -366,10 +372,10 @@ describe('the end of a job', () => {
     }
     await tellAll()
     const end = async (state: 'succeeded' | 'failed') => {
-      const wish = { rid: ids.requestId(), account: buyer.account, sellerAccount: jobs.seller, quote: 0, offer }
-      await jobs.post(submitText(wish, market.plane.clock.now() - 1))
+      const newJob = { rid: ids.requestId(), account: buyer.account, sellerAccount: jobs.seller, quote: 0, offer }
+      await jobs.post(submitText(newJob, market.plane.clock.now() - 1))
       expect(await jobs.turn(told(state, 0))).toBe(1)
-      return { rid: wish.rid, messages: await tellAll() }
+      return { rid: newJob.rid, messages: await tellAll() }
     }
     const { rid, messages } = await end('succeeded')
     expect(messages).toHaveLength(1)

@@ -41,31 +41,31 @@ const breaches = () => jobs.breaches()
 
 describe('a long job', () => {
   it('moves its whole quote to escrow, and its end splits the quote between seller, fee and buyer', async () => {
-    const wish = await job(10_000)
+    const newJob = await job(10_000)
     const before = await balanceOf(market.plane.db, seller)
-    expect(await post(submitText(wish))).toMatchObject({ posted: 1 })
-    expect(await escrowOf(wish.account)).toBe(10_000)
-    expect(await figures(market.plane.gate, wish.account)).toMatchObject({ p: 990_000, u: 0 })
+    expect(await post(submitText(newJob))).toMatchObject({ posted: 1 })
+    expect(await escrowOf(newJob.account)).toBe(10_000)
+    expect(await figures(market.plane.gate, newJob.account)).toMatchObject({ p: 990_000, u: 0 })
     expect(await breaches()).toEqual([])
-    const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: wish.account, wallet: '0x0' } as const
-    const look = () => invoke(market.plane, actor, getRequest, { id: wish.rid })
+    const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: newJob.account, wallet: '0x0' } as const
+    const look = () => invoke(market.plane, actor, getRequest, { id: newJob.rid })
     expect(await look()).toMatchObject({ settlement_status: 'accrued', buyer_cost_micro: 10_000, confirmed_at: null })
 
-    expect(await post(endText(wish, 4_001))).toMatchObject({ posted: 1 })
-    expect(await escrowOf(wish.account)).toBe(0)
+    expect(await post(endText(newJob, 4_001))).toMatchObject({ posted: 1 })
+    expect(await escrowOf(newJob.account)).toBe(0)
     expect(await balanceOf(market.plane.db, seller)).toBe(before + 3_800)
-    expect(await figures(market.plane.gate, wish.account)).toMatchObject({ p: 995_999, u: 0 })
+    expect(await figures(market.plane.gate, newJob.account)).toMatchObject({ p: 995_999, u: 0 })
     const { rows } = await sql<{ charge: bigint; hold: bigint }>`select charge, hold_amount as hold from settlement
-      where rid = ${wish.rid}`.execute(market.plane.db)
+      where rid = ${newJob.rid}`.execute(market.plane.db)
     expect(rows).toEqual([{ charge: 4_001n, hold: 10_000n }])
     expect(await look()).toMatchObject({ settlement_status: 'accrued', buyer_cost_micro: 4_001 })
     expect(await breaches()).toEqual([])
   })
 
   it('that failed costs nothing, and one without a price has no entries', async () => {
-    const wish = await job(10_000)
-    await post(submitText(wish), endText(wish, 0, { outcome: 'failed' }))
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
+    const newJob = await job(10_000)
+    await post(submitText(newJob), endText(newJob, 0, { outcome: 'failed' }))
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(1_000_000)
     const free = await job(0)
     expect(await post(submitText(free), endText(free, 0))).toMatchObject({ posted: 2 })
     expect(await breaches()).toEqual([])
@@ -73,16 +73,16 @@ describe('a long job', () => {
 
   it('is booked once for any number and order of deliveries [F40]', async () => {
     const before = await balanceOf(market.plane.db, seller)
-    const wishes = await Promise.all(Array.from({ length: 12 }, () => job(9_000)))
+    const newJobs = await Promise.all(Array.from({ length: 12 }, () => job(9_000)))
     const order = createRandomOrder(7)
     await Promise.all(
-      wishes.map(async (wish) => {
-        const events = [submitText(wish), endText(wish, 5_000)]
+      newJobs.map(async (newJob) => {
+        const events = [submitText(newJob), endText(newJob, 5_000)]
         for (const event of order([...events, ...events, ...events])) await post(event)
       }),
     )
     await finish()
-    for (const { account } of wishes) {
+    for (const { account } of newJobs) {
       expect(await balanceOf(market.plane.db, account)).toBe(995_000)
       expect(await escrowOf(account)).toBe(0)
     }
@@ -91,27 +91,27 @@ describe('a long job', () => {
   })
 
   it('parks an end that arrives before its submit', async () => {
-    const wish = await job(10_000)
-    expect(await post(endText(wish, 2_000))).toMatchObject({ posted: 1, poisoned: 0 })
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
-    await post(submitText(wish))
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(998_000)
-    expect(await findJob(market.plane.db, wish.account, wish.rid)).toMatchObject({ endedAt: expect.any(Date) })
+    const newJob = await job(10_000)
+    expect(await post(endText(newJob, 2_000))).toMatchObject({ posted: 1, poisoned: 0 })
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(1_000_000)
+    await post(submitText(newJob))
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(998_000)
+    expect(await findJob(market.plane.db, newJob.account, newJob.rid)).toMatchObject({ endedAt: expect.any(Date) })
   })
 
   it('whose two halves are booked at the same moment ends by the sweeper at the latest', async () => {
-    const wishes = await Promise.all(Array.from({ length: 20 }, () => job(1_000)))
-    await Promise.all(wishes.flatMap((wish) => [post(submitText(wish)), post(endText(wish, 400))]))
+    const newJobs = await Promise.all(Array.from({ length: 20 }, () => job(1_000)))
+    await Promise.all(newJobs.flatMap((newJob) => [post(submitText(newJob)), post(endText(newJob, 400))]))
     await finish()
-    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(999_600)
+    for (const { account } of newJobs) expect(await balanceOf(market.plane.db, account)).toBe(999_600)
     expect(await breaches()).toEqual([])
   })
 
   it('keeps the first of two ends, and refuses the end of another job', async () => {
-    const wish = await job(10_000)
-    await post(submitText(wish), endText(wish, 3_000))
-    expect(await post(endText(wish, 4_000))).toMatchObject({ conflicts: 1 })
-    expect(await post(submitText({ ...wish, quote: 11_000 }))).toMatchObject({ conflicts: 1 })
+    const newJob = await job(10_000)
+    await post(submitText(newJob), endText(newJob, 3_000))
+    expect(await post(endText(newJob, 4_000))).toMatchObject({ conflicts: 1 })
+    expect(await post(submitText({ ...newJob, quote: 11_000 }))).toMatchObject({ conflicts: 1 })
     const other = await job(10_000)
     await post(submitText(other))
     expect(await post(endText({ ...other, quote: 20_000 }, 15_000))).toMatchObject({ poisoned: 1 })
@@ -121,13 +121,13 @@ describe('a long job', () => {
   })
 
   it('beyond the balance repays the shortfall before the buyer', async () => {
-    const wish = await job(10_000, 7_000)
-    await post(submitText(wish))
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(0)
+    const newJob = await job(10_000, 7_000)
+    await post(submitText(newJob))
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(0)
     expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(-3_000)
-    await post(endText(wish, 4_000))
+    await post(endText(newJob, 4_000))
     expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(0)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(3_000)
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(3_000)
     expect(await breaches()).toEqual([])
   })
 
@@ -145,32 +145,32 @@ describe('a long job', () => {
       [UNKNOWN, 0],
     ] satisfies readonly (readonly [JobAnswer, number])[]) {
       const providerJob = `vid-${market.plane.ids.ulid()}`
-      const wish = { ...(await job(10_000)), offer, providerJob }
-      await post(submitText(wish, Date.now() - 1))
+      const newJob = { ...(await job(10_000)), offer, providerJob }
+      await post(submitText(newJob, Date.now() - 1))
       const asked: ProbedJob[] = []
       expect(await finish(answer, asked)).toBe(1)
       expect(await finish(answer, asked)).toBe(0)
       expect(asked).toMatchObject([{ kind: 'video', providerJob, place: { apiFormat: 'openai' } }])
-      expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - charge)
-      expect(await post(endText(wish, 1_000))).toMatchObject({ conflicts: 1 })
+      expect(await balanceOf(market.plane.db, newJob.account)).toBe(1_000_000 - charge)
+      expect(await post(endText(newJob, 1_000))).toMatchObject({ conflicts: 1 })
     }
     expect(await breaches()).toEqual([])
   })
 
   it('past its deadline is polled once by several workers at the same moment', async () => {
     const offer = (await listOffer(market, (await market.person()).seller)).id
-    const wishes = await Promise.all(Array.from({ length: 6 }, () => job(10_000)))
-    const names = wishes.map((_, index) => `vid-claimed-${index}`)
-    const text = (wish: (typeof wishes)[number], index: number) =>
-      submitText({ ...wish, offer, providerJob: `vid-claimed-${index}` }, Date.now() - 1)
-    await post(...wishes.map(text))
+    const newJobs = await Promise.all(Array.from({ length: 6 }, () => job(10_000)))
+    const names = newJobs.map((_, index) => `vid-claimed-${index}`)
+    const text = (newJob: (typeof newJobs)[number], index: number) =>
+      submitText({ ...newJob, offer, providerJob: `vid-claimed-${index}` }, Date.now() - 1)
+    await post(...newJobs.map(text))
     const asked: ProbedJob[] = []
     await Promise.all(Array.from({ length: 4 }, () => finish(told('succeeded'), asked)))
     // A worker that finds another one at the job takes none.
     await finish(told('succeeded'), asked)
     expect(new Set(asked.map(({ providerJob }) => providerJob))).toEqual(new Set(names))
     expect(asked).toHaveLength(names.length)
-    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(994_000)
+    for (const { account } of newJobs) expect(await balanceOf(market.plane.db, account)).toBe(994_000)
   })
 
   it('past its deadline is polled at its own provider, with the key of its offer', async () => {
@@ -183,7 +183,7 @@ describe('a long job', () => {
     const strange = { ...(await job(10_000)), offer, providerJob: 'vid_of-nobody' }
     const homeless = await job(10_000)
     const all = [done, failed, running, strange, homeless]
-    await post(...all.map((wish) => submitText(wish, Date.now() - 1)))
+    await post(...all.map((newJob) => submitText(newJob, Date.now() - 1)))
     market.provider.requests.reset()
     expect(await finish()).toBe(all.length)
     const questions = market.provider.requests.list()
@@ -211,18 +211,18 @@ describe('a long job', () => {
   })
 
   it('with a parked end that contradicts it ends at its deadline nevertheless', async () => {
-    const wish = await job(10_000)
-    await post(endText({ ...wish, quote: 20_000 }, 15_000))
-    await post(submitText(wish, Date.now() - 1))
+    const newJob = await job(10_000)
+    await post(endText({ ...newJob, quote: 20_000 }, 15_000))
+    await post(submitText(newJob, Date.now() - 1))
     expect(await finish(told('succeeded'))).toBe(1)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(1_000_000)
     expect(await breaches()).toEqual([])
   })
 
   it('counts in the cap of its offer at its quote alone', () => {
-    const wish = { rid: ids.ulid(), account: 'acc_1', sellerAccount: 'acc_2', quote: 10_000, offer: 'ofr_1' }
-    expect(capUseOf(submitText(wish))).toMatchObject({ offer: 'ofr_1', chargeMicro: 10_000n })
-    expect(capUseOf(endText(wish, 6_000, { offer: 'ofr_1' }))).toBeUndefined()
+    const newJob = { rid: ids.ulid(), account: 'acc_1', sellerAccount: 'acc_2', quote: 10_000, offer: 'ofr_1' }
+    expect(capUseOf(submitText(newJob))).toMatchObject({ offer: 'ofr_1', chargeMicro: 10_000n })
+    expect(capUseOf(endText(newJob, 6_000, { offer: 'ofr_1' }))).toBeUndefined()
   })
 })
 
@@ -230,19 +230,19 @@ describe('a job whose buyer polls it', () => {
   it('is skipped by workers for a pause after each poll, but not at its deadline', async () => {
     const { now } = market.plane.clock
     const { id: offer } = await listOffer(market, (await market.person()).seller)
-    const wish = { ...(await job(10_000)), offer, providerJob: `vid-${ids.ulid()}`, startedAt: now() }
-    await post(submitText(wish, now() + 60_000))
+    const newJob = { ...(await job(10_000)), offer, providerJob: `vid-${ids.ulid()}`, startedAt: now() }
+    await post(submitText(newJob, now() + 60_000))
     const pause = async () => {
-      const text = sql<{ at: Date }>`select poll_at as at from job where rid = ${wish.rid}`
+      const text = sql<{ at: Date }>`select poll_at as at from job where rid = ${newJob.rid}`
       return ((await text.execute(market.plane.db)).rows[0]?.at.getTime() ?? 0) - now()
     }
     /** The polls of workers so far, after a turn at the instant of the next poll. */
     const turn = async (askedMsAgo?: number) => {
       market.advance(Math.max(0, await pause()) + 1)
-      const key = moneyKeys.job(wish.rid)
+      const key = moneyKeys.job(newJob.rid)
       if (askedMsAgo !== undefined) await market.world.redis.hset(key, 'asked', now() - askedMsAgo)
       await finish(told('running'), questions)
-      return questions.filter(({ providerJob }) => providerJob === wish.providerJob).length
+      return questions.filter(({ providerJob }) => providerJob === newJob.providerJob).length
     }
     const questions: ProbedJob[] = []
     // Redis has its record again after the first poll.
@@ -279,9 +279,9 @@ describe('the acks to the gate', () => {
   })
 
   it('include the end of a job that waits for its submit', async () => {
-    const wish = await job(10_000)
-    expect(await told(endText(wish, 6_000))).toMatchObject([{ rid: jobEndId(wish.rid), account: wish.account }])
-    expect(await told(submitText(wish))).toMatchObject([{ rid: wish.rid }])
+    const newJob = await job(10_000)
+    expect(await told(endText(newJob, 6_000))).toMatchObject([{ rid: jobEndId(newJob.rid), account: newJob.account }])
+    expect(await told(submitText(newJob))).toMatchObject([{ rid: newJob.rid }])
   })
 })
 

@@ -69,8 +69,8 @@ const rotate = (person: Person, id: string, body: object = {}, key = person.buye
 
 /** A call of a key, captured and booked. */
 async function spend(account: AccountId, keyId: KeyId, amount: number, daily?: number): Promise<void> {
-  const wish = { want: amount, keyId, ...(daily === undefined ? {} : { daily }) }
-  const hold = await node.funds.reserve(reserveRequest(account, wish))
+  const given = { want: amount, keyId, ...(daily === undefined ? {} : { daily }) }
+  const hold = await node.funds.reserve(reserveRequest(account, given))
   const event = JSON.stringify({ ...JSON.parse(eventText(hold, amount, 'n1')), sellerAccount: seller })
   node.journal.capture(hold, event)
   await node.funds.capture(hold, microUsd(amount), event)

@@ -46,8 +46,8 @@ const postSilently = (...events: string[]) =>
 
 /** A call of the key that is captured and not posted. `daily` is the cap in the data plane's copy of the key. */
 async function call(account: AccountId, keyId: KeyId, amount: number, daily?: number): Promise<string> {
-  const wish = { want: amount + 500, keyId, ...(daily === undefined ? {} : { daily }) }
-  const hold = await node.funds.reserve(reserveRequest(account, wish))
+  const input = { want: amount + 500, keyId, ...(daily === undefined ? {} : { daily }) }
+  const hold = await node.funds.reserve(reserveRequest(account, input))
   const event = JSON.stringify({ ...JSON.parse(eventText(hold, amount, 'n1')), sellerAccount: seller })
   node.journal.capture(hold, event)
   await node.funds.capture(hold, microUsd(amount), event)

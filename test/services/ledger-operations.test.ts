@@ -125,17 +125,17 @@ describe('a refund', () => {
 
   it('takes no more than the balance when ten requests arrive at once', async () => {
     const account = await paidIn(5)
-    const wishes = Array.from({ length: 10 }, (_, index) => ({
+    const refunds = Array.from({ length: 10 }, (_, index) => ({
       account,
       amountUsd: 1,
       ticket: `r3-${account}-${index}`,
     }))
-    const answers = await Promise.allSettled(wishes.map(refund))
+    const answers = await Promise.allSettled(refunds.map(refund))
     const booked = answers.filter(({ status }) => status === 'fulfilled').length
     expect(booked).toBeGreaterThan(0)
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000 - booked * 1_000_000)
     // Concurrent refunds see the holds of each other, so one may be refused too early. A second request succeeds.
-    for (const wish of wishes) await refund(wish).catch(() => undefined)
+    for (const one of refunds) await refund(one).catch(() => undefined)
     expect(await inGate(account)).toEqual({ p: 0, h: 0, u: 0, free: 0 })
   })
 
@@ -148,7 +148,7 @@ describe('a refund', () => {
         { account: 'acc_external_fiat', amount: 2_000_000n },
       ] as const
       const audit = { ...AUDIT, subject: account }
-      const wish = {
+      const given = {
         key,
         account,
         amount: 2_000_000n,
@@ -158,7 +158,7 @@ describe('a refund', () => {
         entries,
         audit,
       }
-      await intendDebit(market.plane.db, wish)
+      await intendDebit(market.plane.db, given)
       if (step === 'held') {
         await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
         expect(await inGate(account)).toMatchObject({ free: 3_000_000 })
@@ -214,8 +214,8 @@ describe('a refund', () => {
     let tries = 0
     const stale = {
       ...debits,
-      hold: async (wish: Parameters<typeof debits.hold>[0]) => {
-        const held = await debits.hold(wish)
+      hold: async (given: Parameters<typeof debits.hold>[0]) => {
+        const held = await debits.hold(given)
         return held.kind === 'held' && tries++ === 0 ? { ...held, epoch: held.epoch - 1 } : held
       },
     }
@@ -243,8 +243,8 @@ describe('a refund', () => {
     await adjust({ account, direction: 'credit', amountUsd: 5, ticket: `gift-${account}` })
     const beyond = refund({ account, amountUsd: 4, ticket: `r8-${account}` })
     await expect(beyond).rejects.toMatchObject({ code: 'conflict', detail: { available: '3000000' } })
-    const wishes = [1, 2].map((number) => refund({ account, amountUsd: 2, ticket: `r9-${number}-${account}` }))
-    const answers = await Promise.allSettled(wishes)
+    const pending = [1, 2].map((number) => refund({ account, amountUsd: 2, ticket: `r9-${number}-${account}` }))
+    const answers = await Promise.allSettled(pending)
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     await expect(
       invoke(market.plane, operator, reverseTransaction, { key: `deposit:fiat:in_${account}`, reason: 'charged back' }),

@@ -33,8 +33,8 @@ const parts = () => ({ ledger: world.ledger, gate: world.gate, clock: systemCloc
 /** Makes a call that is charged, posted and acknowledged, with the product's own code. */
 async function serve(node: Node, account: AccountId, charge: number): Promise<string> {
   const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
-  const wish = { rid: hold.rid, account, sellerAccount, charge, hold: 100, startedAt: Date.now() }
-  const event = eventText(wish, { endedAt: Date.now() })
+  const input = { rid: hold.rid, account, sellerAccount, charge, hold: 100, startedAt: Date.now() }
+  const event = eventText(input, { endedAt: Date.now() })
   node.journal.capture(hold, event)
   await node.funds.capture(hold, microUsd(charge), event)
   expect(await postBatch(parts(), { events: [event], source: 'test' })).toMatchObject({ posted: 1 })

@@ -96,8 +96,8 @@ describe('a transaction', () => {
   it('merges lines of one account, without losing or making money', () => {
     const Line = fc.record({ account: fc.constantFrom('acc_a', 'acc_b', 'acc_c'), amount: fc.bigInt(-9n, 9n) })
     fc.assert(
-      fc.property(fc.array(Line), (wishes) => {
-        const lines: LedgerLine[] = wishes.map(({ account, amount }) => ({ account: account as 'acc_a', amount }))
+      fc.property(fc.array(Line), (drawn) => {
+        const lines: LedgerLine[] = drawn.map(({ account, amount }) => ({ account: account as 'acc_a', amount }))
         const merged = mergeLines(lines)
         const sum = (of: readonly LedgerLine[]) => of.reduce((total, line) => total + line.amount, 0n)
         expect(sum(merged)).toBe(sum(lines))

@@ -140,7 +140,7 @@ describe('a call whose account the ledger lost', () => {
     const wallet = await chain.newWallet(RICH)
     const account = ids.make('acc')
     const [call, next] = [free(account), free(account)]
-    const events = [call, next].map((wish) => byWallet(wallet, eventText(wish)))
+    const events = [call, next].map((fields) => byWallet(wallet, eventText(fields)))
     expect(await post(...events)).toEqual({ posted: 2, repeats: 0, conflicts: 0, poisoned: 0 })
     expect(await post(...events)).toEqual({ posted: 0, repeats: 2, conflicts: 0, poisoned: 0 })
     expect([await payerOf(call.rid), await payerOf(next.rid)]).toEqual([account, account])

@@ -37,52 +37,52 @@ emptiedRedisSuite(desk)
 
 describe('the record of a job that Redis lost', () => {
   it('comes back at its place in the list, and not before the gate is open', async () => {
-    const wish = await recorded()
-    expect(await listed(wish)).toEqual([wish.rid])
-    await lose(wish.rid)
-    await market.world.redis.del(moneyKeys.jobsOf('video', wish.account))
+    const newJob = await recorded()
+    expect(await listed(newJob)).toEqual([newJob.rid])
+    await lose(newJob.rid)
+    await market.world.redis.del(moneyKeys.jobsOf('video', newJob.account))
     const asked: ProbedJob[] = []
-    await wait(wish.rid)
+    await wait(newJob.rid)
     await jobs.turn(told('running'), { asked, isGateClosed: true })
-    expect(asked.map(({ providerJob }) => providerJob)).not.toContain(wish.providerJob)
-    expect([await store().find(wish.rid), await listed(wish)]).toEqual([undefined, []])
-    expect(await again(wish)).toMatchObject({ job: { rid: wish.rid }, isWithheld: false, isDeleted: false })
-    expect(await listed(wish)).toEqual([wish.rid])
+    expect(asked.map(({ providerJob }) => providerJob)).not.toContain(newJob.providerJob)
+    expect([await store().find(newJob.rid), await listed(newJob)]).toEqual([undefined, []])
+    expect(await again(newJob)).toMatchObject({ job: { rid: newJob.rid }, isWithheld: false, isDeleted: false })
+    expect(await listed(newJob)).toEqual([newJob.rid])
   })
 
   it('stays hidden when its buyer had deleted it, and stopped when its buyer had stopped it', async () => {
-    const wish = await recorded()
+    const newJob = await recorded()
     const node = store()
-    await node.markStopped(wish.rid)
-    await node.markDeleted(wish.rid)
-    await lose(wish.rid)
+    await node.markStopped(newJob.rid)
+    await node.markDeleted(newJob.rid)
+    await lose(newJob.rid)
     await node.bringMarks()
-    expect(await market.world.redis.pttl(moneyKeys.job(wish.rid))).toBeGreaterThan(DAY)
-    expect(await again(wish)).toMatchObject({ isDeleted: true, isStopped: true })
-    expect(await listed(wish)).toEqual([])
+    expect(await market.world.redis.pttl(moneyKeys.job(newJob.rid))).toBeGreaterThan(DAY)
+    expect(await again(newJob)).toMatchObject({ isDeleted: true, isStopped: true })
+    expect(await listed(newJob)).toEqual([])
   })
 
   it('stays hidden while its payment was not taken', async () => {
-    const wish = await recorded()
-    await giveUpPayment(wish)
-    await lose(wish.rid)
-    expect(await again(wish)).toMatchObject({ isWithheld: true })
-    expect(await listed(wish)).toEqual([])
+    const newJob = await recorded()
+    await giveUpPayment(newJob)
+    await lose(newJob.rid)
+    expect(await again(newJob)).toMatchObject({ isWithheld: true })
+    expect(await listed(newJob)).toEqual([])
     // The money arrived after all, and the same request shows the job.
-    await store().withhold(wish.rid, false)
-    expect([(await again(wish))?.isWithheld, await listed(wish)]).toEqual([false, [wish.rid]])
+    await store().withhold(newJob.rid, false)
+    expect([(await again(newJob))?.isWithheld, await listed(newJob)]).toEqual([false, [newJob.rid]])
   })
 
   it('shows the end that was shown before, when a journal brings that end back', async () => {
-    const wish = await recorded()
-    await lose(wish.rid)
-    const shown = endText(wish, 3_000)
-    const hold = moneyKeys.hold(moneyBucket(wish.account, 1), jobEndId(wish.rid))
+    const newJob = await recorded()
+    await lose(newJob.rid)
+    const shown = endText(newJob, 3_000)
+    const hold = moneyKeys.hold(moneyBucket(newJob.account, 1), jobEndId(newJob.rid))
     await market.world.redis.hset(hold, { st: 'captured', ev: shown })
     // The provider of the job has changed the price since.
-    expect((await again(wish, told('succeeded', 9_000)))?.end).toMatchObject({ event: shown, state: 'succeeded' })
-    expect(await endIn(wish.rid)).toBe(shown)
-    expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
+    expect((await again(newJob, told('succeeded', 9_000)))?.end).toMatchObject({ event: shown, state: 'succeeded' })
+    expect(await endIn(newJob.rid)).toBe(shown)
+    expect(await balanceOf(market.plane.db, newJob.account)).toBe(997_000)
     await market.world.redis.del(hold)
   })
 })
@@ -91,96 +91,96 @@ describe('a finished job, after Redis was emptied', () => {
   const asked = { seconds: 4, size: '1280x720' }
   /** A job that its provider has finished. Its end is booked and shown. */
   const done = async () => {
-    const wish = await recorded()
-    const key = moneyKeys.job(wish.rid)
+    const newJob = await recorded()
+    const key = moneyKeys.job(newJob.rid)
     const record = JSON.parse((await market.world.redis.hget(key, 'job')) ?? '')
     await market.world.redis.hset(key, 'job', JSON.stringify({ ...record, asked, adaptedParams: ['seed'] }))
-    await again(wish, told('succeeded'))
+    await again(newJob, told('succeeded'))
     await tellEndedJobs(market.plane)
-    return wish
+    return newJob
   }
 
   it('comes back as it was shown, at its place in the list, and once', async () => {
-    const wish = await done()
-    const before = await store().find(wish.rid)
+    const newJob = await done()
+    const before = await store().find(newJob.rid)
     expect(before).toMatchObject({ job: { asked }, isBooked: true, end: { state: 'succeeded', artifacts: [{}] } })
-    expect(await shownIn(wish.rid)).not.toContain('files.example')
+    expect(await shownIn(newJob.rid)).not.toContain('files.example')
     await emptyRedis()
     // No process reports the job as unknown meanwhile: its buyer would take the money for lost.
-    const refused = [orCode(store().find(wish.rid)), orCode(listed(wish)), orCode(store().find(ids.requestId()))]
+    const refused = [orCode(store().find(newJob.rid)), orCode(listed(newJob)), orCode(store().find(ids.requestId()))]
     expect(await Promise.all(refused)).toEqual(Array(3).fill('service_unavailable'))
-    await expect(store().find(wish.rid)).rejects.toMatchObject({ retryAfterSeconds: 2 })
+    await expect(store().find(newJob.rid)).rejects.toMatchObject({ retryAfterSeconds: 2 })
     expect(await restore()).toBeGreaterThan(0)
     expect(await store().find(ids.requestId())).toBeUndefined()
-    expect([await store().find(wish.rid), await listed(wish)]).toEqual([before, [wish.rid]])
-    expect(await market.world.redis.pttl(moneyKeys.job(wish.rid))).toBeGreaterThan(DAY)
+    expect([await store().find(newJob.rid), await listed(newJob)]).toEqual([before, [newJob.rid]])
+    expect(await market.world.redis.pttl(moneyKeys.job(newJob.rid))).toBeGreaterThan(DAY)
     expect(await restore()).toBe(0)
   })
 
   it('stays deleted, though the process that deleted it is gone too', async () => {
-    const wish = await done()
-    await store().markDeleted(wish.rid)
+    const newJob = await done()
+    await store().markDeleted(newJob.rid)
     expect(await noteJobMarks(market.plane)).toBeGreaterThan(0)
-    expect([await market.plane.jobBook.readMarks(9), await shownIn(wish.rid)]).toEqual([[], ''])
+    expect([await market.plane.jobBook.readMarks(9), await shownIn(newJob.rid)]).toEqual([[], ''])
     await emptyRedis()
     await restore()
-    const found = [await store().find(wish.rid), await store().standingOf(wish.rid), await listed(wish)]
+    const found = [await store().find(newJob.rid), await store().standingOf(newJob.rid), await listed(newJob)]
     expect(found).toEqual([undefined, 'hidden', []])
   })
 
   it('stays deleted when its end is shown only after that', async () => {
-    const wish = await recorded()
-    await again(wish, told('succeeded'))
-    await store().markDeleted(wish.rid)
+    const newJob = await recorded()
+    await again(newJob, told('succeeded'))
+    await store().markDeleted(newJob.rid)
     await noteJobMarks(market.plane)
     await tellEndedJobs(market.plane)
-    expect(await shownIn(wish.rid)).toBe('')
+    expect(await shownIn(newJob.rid)).toBe('')
   })
 
   it('stays hidden while its payment was not taken', async () => {
-    const wish = await done()
-    await giveUpPayment(wish)
+    const newJob = await done()
+    await giveUpPayment(newJob)
     await emptyRedis()
     await restore()
-    expect(await store().find(wish.rid)).toMatchObject({ isWithheld: true, isBooked: true })
-    expect(await listed(wish)).toEqual([])
+    expect(await store().find(newJob.rid)).toMatchObject({ isWithheld: true, isBooked: true })
+    expect(await listed(newJob)).toEqual([])
   })
 
   it('comes back when Redis is lost again in between', async () => {
-    const wish = await done()
+    const newJob = await done()
     await emptyRedis()
     const { jobBook } = market.plane
     const losing: JobBook = {
       ...jobBook,
       noteRestored: async (to) => {
-        await market.world.redis.del(moneyKeys.jobsRestored, moneyKeys.job(wish.rid))
+        await market.world.redis.del(moneyKeys.jobsRestored, moneyKeys.job(newJob.rid))
         return jobBook.noteRestored(to)
       },
     }
     await restore({ ...market.plane, jobBook: losing })
-    expect(await orCode(store().find(wish.rid))).toBe('service_unavailable')
+    expect(await orCode(store().find(newJob.rid))).toBe('service_unavailable')
     await restore()
-    expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
+    expect(await store().find(newJob.rid)).toMatchObject({ isBooked: true })
   })
 
   it('waits for the records of processes while the gate is closed', async () => {
-    const wish = await done()
+    const newJob = await done()
     await emptyRedis()
     const { gate } = market.plane
     const closed = { ...market.plane, gate: { ...gate, isOpen: async () => false } }
-    expect([await restore(closed), await orCode(store().find(wish.rid))]).toEqual([0, 'service_unavailable'])
+    expect([await restore(closed), await orCode(store().find(newJob.rid))]).toEqual([0, 'service_unavailable'])
     await restore()
-    expect(await store().find(wish.rid)).toBeDefined()
+    expect(await store().find(newJob.rid)).toBeDefined()
   })
 
   it('comes back among many, of which few are written at a time', async () => {
-    const wish = await done()
+    const newJob = await done()
     const rids = Array.from({ length: 60 }, () => ids.requestId())
     await sql`insert into job (rid, account, seller_account, escrow_account, offer, provider_job, quote, paid, event,
         payload_hash, deadline_at, provider, ended_at, told_at, deleted_at, shown)
       select copy.rid, account, seller_account, escrow_account, offer, provider_job, 0, 0, event, payload_hash,
         deadline_at, provider, ended_at, told_at, now(), ''
-      from job, unnest(${rids}::text[]) copy (rid) where job.rid = ${wish.rid}`.execute(market.plane.db)
+      from job, unnest(${rids}::text[]) copy (rid) where job.rid = ${newJob.rid}`.execute(market.plane.db)
     await emptyRedis()
     const { jobBook } = market.plane
     const writing = { now: 0, most: 0 }
@@ -191,7 +191,7 @@ describe('a finished job, after Redis was emptied', () => {
     }
     await restore({ ...market.plane, jobBook: { ...jobBook, hide } })
     expect(new Set(await Promise.all(rids.map((rid) => store().standingOf(rid))))).toEqual(new Set(['hidden']))
-    expect(await store().standingOf(wish.rid)).toBe('open')
+    expect(await store().standingOf(newJob.rid)).toBe('open')
     // Redis does not answer other clients while this process writes the record.
     expect([writing.now, writing.most]).toEqual([0, 25])
   })
@@ -238,12 +238,12 @@ describe('a finished job, after Redis was emptied', () => {
   })
 
   it('is removed when no buyer may poll it any more', async () => {
-    const wish = await done()
+    const newJob = await done()
     await forgetOldJobs(market.plane)
-    expect(await shownIn(wish.rid)).toBeTruthy()
+    expect(await shownIn(newJob.rid)).toBeTruthy()
     market.advance(2 * DAY + 1)
     expect(await forgetOldJobs(market.plane)).toBeGreaterThan(0)
-    expect(await shownIn(wish.rid)).toBeNull()
+    expect(await shownIn(newJob.rid)).toBeNull()
     market.advance(-(2 * DAY + 1))
   })
 })
@@ -261,18 +261,18 @@ describe('a job that can no longer be polled', () => {
   }
 
   it('is shown as far as it is known after Redis was emptied, and ends soon, at no cost', async () => {
-    const wish = await recorded()
-    await destroyKey(wish.rid)
+    const newJob = await recorded()
+    await destroyKey(newJob.rid)
     await emptyRedis()
     await restore()
-    const found = await store().find(wish.rid)
-    expect(found).toMatchObject({ job: { rid: wish.rid, credential: null }, end: undefined })
-    expect(await listed(wish)).toEqual([wish.rid])
+    const found = await store().find(newJob.rid)
+    expect(found).toMatchObject({ job: { rid: newJob.rid, credential: null }, end: undefined })
+    expect(await listed(newJob)).toEqual([newJob.rid])
     const asked: ProbedJob[] = []
-    await giveUp(wish.rid, asked)
-    expect(asked.filter(({ providerJob }) => providerJob === wish.providerJob)).toEqual([])
-    expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'failed', error: KEYLESS, artifacts: [] })
-    expect(await balanceOf(plane.db, wish.account)).toBe(1_000_000)
+    await giveUp(newJob.rid, asked)
+    expect(asked.filter(({ providerJob }) => providerJob === newJob.providerJob)).toEqual([])
+    expect((await store().find(newJob.rid))?.end).toMatchObject({ state: 'failed', error: KEYLESS, artifacts: [] })
+    expect(await balanceOf(plane.db, newJob.account)).toBe(1_000_000)
   })
 
   it('that was over is shown with its bill, without the files that no provider names any more', async () => {
@@ -296,11 +296,11 @@ describe('a job that can no longer be polled', () => {
     const own = await invoke(plane, buyer, createOwnProvider, place)
     const begin = async (model: string) => {
       const rid = ids.requestId()
-      const wish = { rid, account: buyer.account, sellerAccount: jobs.seller, quote: 0, startedAt: plane.clock.now() }
-      const submit = JSON.parse(submitText({ ...wish, providerJob: `vid-${rid}` }, wish.startedAt + DAY))
+      const newJob = { rid, account: buyer.account, sellerAccount: jobs.seller, quote: 0, startedAt: plane.clock.now() }
+      const submit = JSON.parse(submitText({ ...newJob, providerJob: `vid-${rid}` }, newJob.startedAt + DAY))
       const free = { offer: null, sellerAccount: null, servedBy: 'own_key', provider: own.provider, model }
       await jobs.post(JSON.stringify({ ...submit, ...free }))
-      return wish
+      return newJob
     }
     const [known, other] = [await begin('gpt-test'), await begin('claude-test')]
     await emptyRedis()
@@ -332,10 +332,10 @@ const OVER: JobEnd = { event: '{}', state: 'failed', artifacts: [], error: null,
 describe("a buyer's change to a job", () => {
   it('stays recorded until the ledger knows the job, and no longer than jobs last', async () => {
     const { jobBook } = market.plane
-    const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
+    const newJob = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
     const old = parseRequestId(ulidFloor(Date.now() - 4 * DAY))
     if (old === undefined) throw new Error('no request id')
-    await store().markStopped(wish.rid)
+    await store().markStopped(newJob.rid)
     await store().markStopped(old)
     // A change to a finished job does not stay for ever.
     const notes = [
@@ -354,14 +354,14 @@ describe("a buyer's change to a job", () => {
     const stopped = market.world.redis.pttl(moneyKeys.job(old))
     for (const life of await Promise.all([stopped, ...lives])) expect(life).toBeGreaterThan(DAY)
     expect(await noteJobMarks(market.plane)).toBe(0)
-    expect(await jobBook.readMarks(9)).toEqual([{ rid: wish.rid, mark: 'stopped' }])
+    expect(await jobBook.readMarks(9)).toEqual([{ rid: newJob.rid, mark: 'stopped' }])
     const now = market.plane.clock.now()
-    await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
+    await jobs.post(submitText({ ...newJob, startedAt: now }, now + DAY))
     expect([await noteJobMarks(market.plane), await jobBook.readMarks(9)]).toEqual([1, []])
     // A job that fails after its cancellation was cancelled, even when a process lost the cancellation.
     await emptyRedis()
-    await wait(wish.rid)
+    await wait(newJob.rid)
     await jobs.turn(told('failed'))
-    expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'cancelled' })
+    expect((await store().find(newJob.rid))?.end).toMatchObject({ state: 'cancelled' })
   })
 })

@@ -46,10 +46,10 @@ beforeAll(async () => {
   await until('the gate is open', 10_000, async () => (await world.redis.get('m:epoch'))?.endsWith(':open') ?? false)
   buyer = await newAccount(world.db, 'buyer_credit', 90_000_000_000)
   seller = await newAccount(world.db, 'seller_available')
-  const events = SAMPLE.map(({ minutes, streamMs, output, cacheRead, errorClass, ...wish }) => {
+  const events = SAMPLE.map(({ minutes, streamMs, output, cacheRead, errorClass, ...given }) => {
     const isFailed = errorClass !== undefined
     return call({
-      ...wish,
+      ...given,
       at: NOON - minutes * MINUTE,
       ...(isFailed ? { errorClass, charge: 0, outcome: 'failed' } : {}),
       changes: { streamMs, usage: { input: 100, cacheRead, output } },
@@ -60,7 +60,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-type Wish = {
+type CallFields = {
   readonly at: number
   readonly model?: string
   readonly provider?: string
@@ -72,7 +72,7 @@ type Wish = {
 }
 
 /** The event of a call at this time. */
-function call({ at, model = 'm', provider = 'p1', ttftMs = 200, charge = 1_000, ...rest }: Wish): string {
+function call({ at, model = 'm', provider = 'p1', ttftMs = 200, charge = 1_000, ...rest }: CallFields): string {
   const { outcome = 'succeeded', errorClass = null, changes = {} } = rest
   const rid = createIds({ now: () => at }).ulid()
   const offer = `ofr_${provider}`

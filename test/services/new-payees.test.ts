@@ -54,8 +54,8 @@ describe('a payee that is new to an account', () => {
     const [alone, byFingerprint, inBulk, changed] = [newAddress(), newAddress(), newAddress(), newAddress()]
     const { id } = await listOffer(market, ada.seller, { payoutAddress: alone })
     const { configs } = await invoke(market.plane, ada.seller, listConfigs, {})
-    const wish = { model: 'claude-test', apiKey: undefined, reuseKeyFingerprint: configs[0]?.keyFingerprint }
-    await listOffer(market, ada.seller, { ...wish, payoutAddress: byFingerprint })
+    const input = { model: 'claude-test', apiKey: undefined, reuseKeyFingerprint: configs[0]?.keyFingerprint }
+    await listOffer(market, ada.seller, { ...input, payoutAddress: byFingerprint })
     const bulk = await market.rest('POST', '/v1/seller/offers/bulk', {
       key: ada.sellerKey,
       body: {

@@ -59,8 +59,8 @@ async function sell(seller: Person, offer: string, sales: Sales) {
   const at = market.plane.clock.now() - daysAgo * DAY
   const events = Array.from({ length: count }, () => {
     const rid = createIds({ now: () => at }).ulid()
-    const wish = { rid, charge, startedAt: at, account: bob.buyer.account, sellerAccount: seller.seller.account }
-    return eventText(wish, {
+    const given = { rid, charge, startedAt: at, account: bob.buyer.account, sellerAccount: seller.seller.account }
+    return eventText(given, {
       offer,
       ttftMs,
       ...(outcome === undefined ? {} : { outcome, errorCode: 'provider_error' }),

@@ -42,7 +42,11 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 /** Stores lines of one day, and returns the report of its first `minutes`. */
-async function reportOf(lines: readonly Line[], minutes = 24 * 60): Promise<OutageReport & { readonly start: number }> {
+async function reportOf(
+  lines: readonly Line[],
+  minutes = 24 * 60,
+  by: Person = ada,
+): Promise<OutageReport & { readonly start: number }> {
   const start = market.plane.clock.now() - daysAgo * DAY
   daysAgo -= 1
   const events = lines.map(({ offer, minute, action, pause, errorClass }) => ({
@@ -59,7 +63,7 @@ async function reportOf(lines: readonly Line[], minutes = 24 * 60): Promise<Outa
     backedOffUntil: pause === undefined ? null : start + (minute + pause) * MINUTE,
   }))
   await insertHealthEvents(market.plane.db, events)
-  const report = await invoke(market.plane, ada.seller, getOutages, { since: start, until: start + minutes * MINUTE })
+  const report = await invoke(market.plane, by.seller, getOutages, { since: start, until: start + minutes * MINUTE })
   return { ...report, start }
 }
 
@@ -130,7 +134,15 @@ describe('outages of offers', () => {
       10,
     )
     const { start } = report
-    expect(report).toMatchObject({ outages: 0, offers: 0, downMs: 0, longestMs: 0, causes: [], byOffer: [] })
+    expect(report).toMatchObject({
+      outages: 0,
+      offers: 0,
+      downMs: 0,
+      longestMs: 0,
+      causes: [],
+      byOffer: [],
+      ongoingOffers: 1,
+    })
     expect(report.ongoing).toEqual([
       {
         offerId: first,
@@ -144,6 +156,21 @@ describe('outages of offers', () => {
         statusCode: 503,
       },
     ])
+  })
+
+  it('list 100 offers and count all', async () => {
+    const cy = await market.person()
+    const many: string[] = []
+    for (let offer = 0; offer < 102; offer += 1) many.push((await listOffer(market, cy.seller)).id)
+    const log = many.flatMap((offer, at) => [
+      { offer, minute: at, action: 'backed_off' as const, pause: 5 },
+      { offer, minute: at + 200, action: 'backed_off' as const, pause: 300 },
+    ])
+    const report = await reportOf(log, 400, cy)
+    expect([report.offers, report.byOffer.length, report.ongoingOffers, report.ongoing.length]).toEqual([
+      102, 100, 102, 100,
+    ])
+    expect(report.ongoing[0]?.offerId).toBe(many.at(-1))
   })
 
   it('are those of a plain reckoning, for any log', async () => {

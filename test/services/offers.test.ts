@@ -10,7 +10,7 @@ import { createOwnProvider } from '#control-plane/services/routing/own-providers
 import { refusalOf } from '#test/support/bytes/refusal.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { operator, startMarket } from '#test/support/doors/control-plane.ts'
-import { listOffer, offerWish } from '#test/support/doors/offers.ts'
+import { listOffer, offerInput } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let ada: Person
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const wish = (changes: object = {}) => offerWish(market, changes)
+const sale = (changes: object = {}) => offerInput(market, changes)
 const create = (actor: SellerActor, input: object) => listOffer(market, actor, input)
 
 describe('creating an offer', () => {
@@ -31,7 +31,7 @@ describe('creating an offer', () => {
     market.provider.requests.reset()
     const offer = await create(
       ada.seller,
-      wish({ capDailyUsd: 12.5, label: 'mine <b>é</b>', payoutAddress: ada.wallet }),
+      sale({ capDailyUsd: 12.5, label: 'mine <b>é</b>', payoutAddress: ada.wallet }),
     )
     expect(offer).toMatchObject({
       model: 'gpt-test',
@@ -59,23 +59,23 @@ describe('creating an offer', () => {
   })
 
   it('accepts an equal cost multiplier, and any exact name of the model', async () => {
-    const offer = await create(ada.seller, wish({ model: 'LAB/gpt-test', discount: undefined, costMultiplier: 0.8766 }))
+    const offer = await create(ada.seller, sale({ model: 'LAB/gpt-test', discount: undefined, costMultiplier: 0.8766 }))
     expect(offer).toMatchObject({
       model: 'gpt-test',
       providerModel: 'LAB/gpt-test',
       discount: 12.34,
       costMultiplier: 0.8766,
     })
-    const fine = await create(ada.seller, wish({ discount: undefined, costMultiplier: 0.876549 }))
+    const fine = await create(ada.seller, sale({ discount: undefined, costMultiplier: 0.876549 }))
     expect(fine.costMultiplier).toBe(0.8765)
-    expect((await create(ada.seller, wish({ discount: 0 }))).costMultiplier).toBe(1)
-    expect((await create(ada.seller, wish({ discount: 100 }))).effectiveInputPer1m).toBe(0)
-    expect((await create(ada.seller, wish({ discount: 12.34, costMultiplier: 0.8766 }))).discount).toBe(12.34)
+    expect((await create(ada.seller, sale({ discount: 0 }))).costMultiplier).toBe(1)
+    expect((await create(ada.seller, sale({ discount: 100 }))).effectiveInputPer1m).toBe(0)
+    expect((await create(ada.seller, sale({ discount: 12.34, costMultiplier: 0.8766 }))).discount).toBe(12.34)
   })
 
   it('reports an offer that is no longer priced per token', async () => {
     for (const name of ['priceInputPer1m', 'outputPricePer1m']) {
-      const error = await refusalOf(create(ada.seller, { ...wish(), [name]: 100 }))
+      const error = await refusalOf(create(ada.seller, { ...sale(), [name]: 100 }))
       expect([error.code, error.param]).toEqual(['per_token_pricing_retired', name])
     }
   })
@@ -109,20 +109,20 @@ describe('creating an offer', () => {
     ['an unknown format', { apiFormat: 'grpc' }],
   ])('refuses %s before the provider is asked', async (_case, change) => {
     market.provider.requests.reset()
-    const error = await refusalOf(create(ada.seller, wish(change)))
+    const error = await refusalOf(create(ada.seller, sale(change)))
     expect([error.code, error.status]).toEqual(['invalid_request', 400])
     expect(market.provider.requests.count()).toBe(0)
   })
 
   it('refuses an unknown model, and a base URL whose host is not on the allow-list', async () => {
-    expect((await refusalOf(create(ada.seller, wish({ model: 'nope' })))).code).toBe('unknown_model')
-    expect((await refusalOf(create(ada.seller, wish({ sellerBaseUrl: 'https://elsewhere.example/v1' })))).code).toBe(
+    expect((await refusalOf(create(ada.seller, sale({ model: 'nope' })))).code).toBe('unknown_model')
+    expect((await refusalOf(create(ada.seller, sale({ sellerBaseUrl: 'https://elsewhere.example/v1' })))).code).toBe(
       'invalid_base_url',
     )
   })
 
   it("is refused with the provider's status when the provider refuses the key or the model", async () => {
-    const rejected = await refusalOf(create(ada.seller, wish({ apiKey: 'sk-bad-canary-key' })))
+    const rejected = await refusalOf(create(ada.seller, sale({ apiKey: 'sk-bad-canary-key' })))
     expect([rejected.code, rejected.status, rejected.detail['provider_status']]).toEqual([
       'provider_probe_failed',
       502,
@@ -132,12 +132,12 @@ describe('creating an offer', () => {
       method: 'POST',
       body: JSON.stringify({ model: 'not-listed', behaviour: 'server-error' }),
     })
-    const unserved = await refusalOf(create(ada.seller, wish({ providerModel: 'not-listed' })))
+    const unserved = await refusalOf(create(ada.seller, sale({ providerModel: 'not-listed' })))
     expect([unserved.code, unserved.detail['provider_status']]).toEqual(['provider_probe_failed', 500])
     // No server listens on port 1.
     const closed = { id: 'closed', name: 'Closed', baseUrl: 'http://127.0.0.1:1/v1', isTrusted: false }
     await invoke(market.plane, operator, putProvider, closed)
-    const away = await refusalOf(create(ada.seller, wish({ sellerBaseUrl: closed.baseUrl })))
+    const away = await refusalOf(create(ada.seller, sale({ sellerBaseUrl: closed.baseUrl })))
     expect([away.code, away.detail['provider_status']]).toEqual(['provider_probe_failed', null])
     expect(JSON.stringify([rejected, away])).not.toContain('canary')
   })
@@ -145,7 +145,7 @@ describe('creating an offer', () => {
 
 describe('a combination of credential, address and model has one active offer', () => {
   it('shows the existing offer to its owner, and to no other seller', async () => {
-    const input = wish()
+    const input = sale()
     const first = await create(ada.seller, input)
     for (const sellerBaseUrl of [input.sellerBaseUrl, `${input.sellerBaseUrl}/`, `${input.sellerBaseUrl}//`]) {
       const own = await refusalOf(create(ada.seller, { ...input, sellerBaseUrl, discount: 50 }))
@@ -160,7 +160,7 @@ describe('a combination of credential, address and model has one active offer', 
   })
 
   it('has one spelling of its address: every other is converted to it, or is refused', async () => {
-    const input = wish()
+    const input = sale()
     await create(ada.seller, input)
     const codeOf = async (sellerBaseUrl: string) =>
       (await refusalOf(create(ada.seller, { ...input, sellerBaseUrl }))).code
@@ -231,7 +231,7 @@ describe('a combination of credential, address and model has one active offer', 
     const record = { id: 'test', name: 'Test', baseUrl: market.provider.url, isTrusted: true }
     const { origin } = new URL(market.provider.url)
     const put = (changes: object) => invoke(market.plane, operator, putProvider, { ...record, ...changes })
-    const elsewhere = wish({ sellerBaseUrl: `${origin}/other/v2` })
+    const elsewhere = sale({ sellerBaseUrl: `${origin}/other/v2` })
     const told = await refusalOf(create(ada.seller, elsewhere))
     expect([told.code, told.message]).toEqual(['invalid_base_url', `The base URL of Test must be ${origin}/v1.`])
     expect((await put({ basePaths: ['/other/v2', ''] })).basePaths).toEqual(['/other/v2', ''])
@@ -261,13 +261,13 @@ describe('a combination of credential, address and model has one active offer', 
   })
 
   it('holds for many requests at once', async () => {
-    const input = wish()
+    const input = sale()
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => create(ada.seller, input)))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
   })
 
   it('a deleted offer frees its place, and cannot return while a twin is active', async () => {
-    const input = wish()
+    const input = sale()
     const first = await create(ada.seller, input)
     const gone = await invoke(market.plane, ada.seller, deleteOffer, { id: first.id })
     expect(gone.status).toBe('inactive')
@@ -280,11 +280,11 @@ describe('a combination of credential, address and model has one active offer', 
   })
 
   it('accepts a saved key by its fingerprint: of the caller, for its host', async () => {
-    const first = await create(ada.seller, wish())
+    const first = await create(ada.seller, sale())
     const reuse = { apiKey: undefined, reuseKeyFingerprint: first.keyFingerprint, model: 'claude-test' }
-    expect((await create(ada.seller, wish(reuse))).keyFingerprint).toBe(first.keyFingerprint)
-    expect((await refusalOf(create(bob.seller, wish({ ...reuse, model: 'gpt-test' })))).code).toBe('not_found')
-    const elsewhere = wish({ ...reuse, sellerBaseUrl: 'https://allowed.example/v1' })
+    expect((await create(ada.seller, sale(reuse))).keyFingerprint).toBe(first.keyFingerprint)
+    expect((await refusalOf(create(bob.seller, sale({ ...reuse, model: 'gpt-test' })))).code).toBe('not_found')
+    const elsewhere = sale({ ...reuse, sellerBaseUrl: 'https://allowed.example/v1' })
     const refused = await refusalOf(create(ada.seller, elsewhere))
     expect([refused.code, refused.param]).toEqual(['invalid_request', 'reuseKeyFingerprint'])
   })
@@ -292,7 +292,7 @@ describe('a combination of credential, address and model has one active offer', 
 
 describe('changing an offer', () => {
   it('sets the named members, removes those that are null, and leaves the others', async () => {
-    const offer = await create(ada.seller, wish({ capDailyUsd: 3, label: 'x' }))
+    const offer = await create(ada.seller, sale({ capDailyUsd: 3, label: 'x' }))
     const changed = await invoke(market.plane, ada.seller, updateOffer, {
       id: offer.id,
       discount: 55.5,
@@ -307,7 +307,7 @@ describe('changing an offer', () => {
   })
 
   it('refuses unknown members by name, and changes nothing', async () => {
-    const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, wish())
+    const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, sale())
     const foreign = ['ownerId', 'sellerAccount', 'active', 'encryptedKey', 'keptBps']
     for (const name of foreign) {
       const changes = { id: offer.id, discount: 1, [name]: 'x' }
@@ -319,7 +319,7 @@ describe('changing an offer', () => {
   })
 
   it('an offer that the operator delisted stays off, and shows the reason', async () => {
-    const offer = await create(ada.seller, wish())
+    const offer = await create(ada.seller, sale())
     await sql`update offer set status = 'inactive', delisted_reason = 'cannot serve' where id = ${offer.id}`.execute(
       market.plane.db,
     )
@@ -332,7 +332,7 @@ describe('changing an offer', () => {
   })
 
   it('an offer cannot be found or changed by other accounts', async () => {
-    const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, wish())
+    const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, sale())
     for (const id of [offer.id, 'ofr_unknown', 'nonsense', `${offer.id}'`]) {
       for (const operation of [getOffer, deleteOffer]) {
         expect((await refusalOf(invoke(market.plane, bob.seller, operation, { id }))).code).toBe('not_found')
@@ -348,13 +348,13 @@ describe('listing offers', () => {
   it('pages through every offer once, newest first, while others come and go', async () => {
     const eve = await market.person()
     const made: string[] = []
-    for (let index = 0; index < 7; index++) made.push((await create(eve.seller, wish())).id)
+    for (let index = 0; index < 7; index++) made.push((await create(eve.seller, sale())).id)
     const seen: string[] = []
     let nextToken: string | undefined
     for (let page = 0; page < 10; page++) {
       const answer = await invoke(market.plane, eve.seller, listOffers, { maxItems: 3, nextToken })
       seen.push(...answer.items.map((offer) => offer.id))
-      if (page === 0) await create(eve.seller, wish())
+      if (page === 0) await create(eve.seller, sale())
       if (answer.nextToken === null) break
       nextToken = answer.nextToken
     }
@@ -363,8 +363,8 @@ describe('listing offers', () => {
 
   it('filters by state and model, and refuses an invalid page', async () => {
     const eve = await market.person()
-    const offer = await create(eve.seller, wish())
-    await create(eve.seller, wish({ model: 'claude-test' }))
+    const offer = await create(eve.seller, sale())
+    await create(eve.seller, sale({ model: 'claude-test' }))
     await invoke(market.plane, eve.seller, updateOffer, { id: offer.id, status: 'paused' })
     const ids = async (input: object) =>
       (await invoke(market.plane, eve.seller, listOffers, input)).items.map((item) => item.model)
@@ -385,7 +385,7 @@ describe('listing offers', () => {
 })
 
 it('a provider key is stored only sealed: no table contains it', async () => {
-  await create(ada.seller, wish())
+  await create(ada.seller, sale())
   const tables = await sql<{ name: string }>`select table_name as name from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(market.plane.db)
   for (const { name } of tables.rows) {

@@ -245,8 +245,8 @@ describe('a claim', () => {
         },
         chain: {
           ...asked,
-          readPurse: async (...wish: Parameters<typeof asked.readPurse>) => {
-            const purse = await asked.readPurse(...wish)
+          readPurse: async (...input: Parameters<typeof asked.readPurse>) => {
+            const purse = await asked.readPurse(...input)
             await verdict
             // The other payment ends between the reading of the balance and the claim.
             if (!wasOpen) rid = await world.claimed(first)

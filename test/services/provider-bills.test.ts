@@ -53,10 +53,10 @@ async function serve(seller: Person, calls: readonly { ago: number; list: number
   const events = calls.map(({ ago, list, own, changes = {} }) => {
     const startedAt = market.plane.clock.now() - ago * DAY
     const rid = createIds({ now: () => startedAt }).ulid()
-    const wish = { rid, charge: 100, model: 'gpt-test', startedAt }
+    const given = { rid, charge: 100, model: 'gpt-test', startedAt }
     const accounts = { account: buyer.buyer.account, sellerAccount: seller.seller.account }
     return eventText(
-      { ...wish, ...accounts },
+      { ...given, ...accounts },
       { offer, provider: 'test', listMicro: String(list), ...(own && { ownCostPico: own }), ...changes },
     )
   })

@@ -90,8 +90,8 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
     expect((await listOffer(market, ada.seller)).model).toBe('gpt-test')
     await put({ endpoints: ['embeddings'] })
     expect((await refusalOf(listOffer(market, ada.seller))).code).toBe('model_capability_unsupported')
-    const wish = { model: VECTORS, providerModel: 'gpt-test' }
-    expect((await listOffer(market, ada.seller, wish)).model).toBe(VECTORS)
+    const given = { model: VECTORS, providerModel: 'gpt-test' }
+    expect((await listOffer(market, ada.seller, given)).model).toBe(VECTORS)
   })
 
   it('is refused in the line of its row in a bulk creation, and spoils no other row', async () => {

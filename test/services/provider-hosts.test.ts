@@ -129,16 +129,16 @@ describe('an offer at a host under a pattern', () => {
 
   it('lists a deployment by its name, in the protocol in which it answers, and requests no list', async () => {
     const place = { sellerBaseUrl: 'https://acme.openai.azure.com/openai/v1', apiKey: newProviderKey() }
-    const wish = { ...place, apiFormat: 'azure' as const }
-    const offer = await listOffer(market, ada.seller, { ...wish, model: 'gpt-test', providerModel: 'my-gpt' })
-    const other = await listOffer(market, ada.seller, { ...wish, model: 'claude-test', providerModel: 'my-codex' })
+    const input = { ...place, apiFormat: 'azure' as const }
+    const offer = await listOffer(market, ada.seller, { ...input, model: 'gpt-test', providerModel: 'my-gpt' })
+    const other = await listOffer(market, ada.seller, { ...input, model: 'claude-test', providerModel: 'my-codex' })
     expect([offer.apiFormat, other.apiFormat]).toEqual(['azure', 'azureresponses'])
     expect(asked.map(({ apiFormat, providerModel }) => [apiFormat, providerModel])).toEqual([
       ['azure', 'my-gpt'],
       ['azure', 'my-codex'],
       ['azureresponses', 'my-codex'],
     ])
-    const refused = await refusalOf(invoke(market.plane, ada.seller, discoverModels, wish))
+    const refused = await refusalOf(invoke(market.plane, ada.seller, discoverModels, input))
     expect(refused.message).toContain('azure')
   })
 

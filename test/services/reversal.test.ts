@@ -75,15 +75,15 @@ describe('a reversal', () => {
   it('is refused for what an earlier version reversed under another name', async () => {
     const account = await buyer()
     await deposit({ account, amountUsd: 2, eventId: `old_${account}` })
-    const wish = await jobs.job(10_000)
-    await jobs.post(submitText(wish), endText(wish, 4_000))
+    const newJob = await jobs.job(10_000)
+    await jobs.post(submitText(newJob), endText(newJob, 4_000))
     const tx = await market.plane.ledger.findLedgerKey(`deposit:fiat:old_${account}`)
     await sql`insert into ledger_key (key, tx) values (${`reverse:${tx}`}, ${ids.ulid()}),
-      (${`reverse:end:${wish.rid}`}, ${ids.ulid()})`.execute(market.plane.db)
-    for (const name of [`deposit:fiat:old_${account}`, tx ?? '', wish.rid, `end:${wish.rid}`]) {
+      (${`reverse:end:${newJob.rid}`}, ${ids.ulid()})`.execute(market.plane.db)
+    for (const name of [`deposit:fiat:old_${account}`, tx ?? '', newJob.rid, `end:${newJob.rid}`]) {
       await expect(reverse(name)).rejects.toMatchObject({ code: 'conflict', message: expect.stringMatching(/another/) })
     }
-    expect([await balance(account), await balance(wish.account)]).toEqual([2_000_000, 996_000])
+    expect([await balance(account), await balance(newJob.account)]).toEqual([2_000_000, 996_000])
   })
 
   it('of credit that the buyer has spent meanwhile is refused', async () => {
@@ -100,38 +100,41 @@ describe('a reversal', () => {
 
 describe('a reversal of a long job', () => {
   it('waits for its end, and leaves the quotes of other jobs in escrow', async () => {
-    const wish = await jobs.job(10_000)
-    const other = { ...wish, rid: ids.requestId(), quote: 7_000 }
+    const newJob = await jobs.job(10_000)
+    const other = { ...newJob, rid: ids.requestId(), quote: 7_000 }
     const before = await balance(jobs.seller)
-    await jobs.post(submitText(wish), submitText(other))
-    await expect(reverse(wish.rid)).rejects.toMatchObject({ code: 'conflict', message: expect.stringMatching(/runs/) })
-    await jobs.post(endText(wish, 4_001))
+    await jobs.post(submitText(newJob), submitText(other))
+    await expect(reverse(newJob.rid)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/runs/),
+    })
+    await jobs.post(endText(newJob, 4_001))
     expect(await balance(jobs.seller)).toBe(before + 3_800)
-    expect(await reverse(wish.rid)).toMatchObject({ key: `reverse:${wish.rid}`, isRepeat: false })
-    expect(await balance(wish.account)).toBe(1_000_000 - 7_000)
-    expect([await jobs.escrowOf(wish.account), await balance(jobs.seller)]).toEqual([7_000, before])
-    expect(await inGate(wish.account)).toMatchObject({ p: 993_000 })
+    expect(await reverse(newJob.rid)).toMatchObject({ key: `reverse:${newJob.rid}`, isRepeat: false })
+    expect(await balance(newJob.account)).toBe(1_000_000 - 7_000)
+    expect([await jobs.escrowOf(newJob.account), await balance(jobs.seller)]).toEqual([7_000, before])
+    expect(await inGate(newJob.account)).toMatchObject({ p: 993_000 })
     expect(await jobs.breaches()).toEqual([])
     await jobs.post(endText(other, 7_000))
-    expect(await jobs.escrowOf(wish.account)).toBe(0)
+    expect(await jobs.escrowOf(newJob.account)).toBe(0)
     expect(await jobs.breaches()).toEqual([])
   })
 
   it('is one under its request id, the key of its end and the id of its end', async () => {
-    const wish = await jobs.job(10_000)
-    await jobs.post(submitText(wish), endText(wish, 4_000))
-    const tx = await market.plane.ledger.findLedgerKey(`end:${wish.rid}`)
-    expect(await reverse(`end:${wish.rid}`)).toMatchObject({ key: `reverse:${wish.rid}`, isRepeat: false })
-    for (const name of [wish.rid, tx ?? '', `end:${wish.rid}`])
+    const newJob = await jobs.job(10_000)
+    await jobs.post(submitText(newJob), endText(newJob, 4_000))
+    const tx = await market.plane.ledger.findLedgerKey(`end:${newJob.rid}`)
+    expect(await reverse(`end:${newJob.rid}`)).toMatchObject({ key: `reverse:${newJob.rid}`, isRepeat: false })
+    for (const name of [newJob.rid, tx ?? '', `end:${newJob.rid}`])
       expect(await reverse(name)).toMatchObject({ isRepeat: true })
-    expect(await balance(wish.account)).toBe(1_000_000)
+    expect(await balance(newJob.account)).toBe(1_000_000)
     expect(await jobs.breaches()).toEqual([])
   })
 
   it('that cost nothing is refused', async () => {
-    const wish = await jobs.job(10_000)
-    await jobs.post(submitText(wish), endText(wish, 0, { outcome: 'failed' }))
-    await expect(reverse(wish.rid)).rejects.toMatchObject({ code: 'conflict', message: 'This call cost nothing.' })
+    const newJob = await jobs.job(10_000)
+    await jobs.post(submitText(newJob), endText(newJob, 0, { outcome: 'failed' }))
+    await expect(reverse(newJob.rid)).rejects.toMatchObject({ code: 'conflict', message: 'This call cost nothing.' })
   })
 })
 

@@ -27,7 +27,7 @@ import { byText } from '#shared/text-order.ts'
 import { refusalOf } from '#test/support/bytes/refusal.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { operator, startMarket } from '#test/support/doors/control-plane.ts'
-import { listOffer, newProviderKey, offerWish } from '#test/support/doors/offers.ts'
+import { listOffer, newProviderKey, offerInput } from '#test/support/doors/offers.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
 import { UNSAFE_BASE_URLS } from '#test/support/facts/unsafe-base-urls.ts'
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const wish = (changes: object = {}) => offerWish(market, changes)
+const inputWith = (changes: object = {}) => offerInput(market, changes)
 const create = (actor: SellerActor, input: object) => listOffer(market, actor, input)
 const behave = (model: string, behaviour: string | null) =>
   fetch(new URL('/__sandbox/behave', market.provider.url), {
@@ -55,9 +55,9 @@ const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
 describe('bulk cancel', () => {
   it('takes every active offer off the market once; a second request finds none', async () => {
     const eve = await market.person()
-    const first = await create(eve.seller, wish())
-    await create(eve.seller, wish({ model: 'claude-test' }))
-    const paused = await create(eve.seller, wish())
+    const first = await create(eve.seller, inputWith())
+    await create(eve.seller, inputWith({ model: 'claude-test' }))
+    const paused = await create(eve.seller, inputWith())
     await invoke(market.plane, eve.seller, updateOffer, { id: paused.id, status: 'paused' })
     const [one, two] = await Promise.all([
       invoke(market.plane, eve.seller, bulkCancelOffers, {}),
@@ -97,7 +97,7 @@ describe('listing an offer', () => {
     ['quota-used-up', 'the quota of the provider account is used up'],
   ])('is refused where the list of models answers and the model answers %s', async (behaviour, reason) => {
     await behave('gpt-test', behaviour)
-    const refused = await refusalOf(create(ada.seller, wish()))
+    const refused = await refusalOf(create(ada.seller, inputWith()))
     await behave('gpt-test', null)
     expect([refused.code, refused.detail['reason']]).toEqual(['provider_probe_failed', reason])
   })
@@ -105,7 +105,7 @@ describe('listing an offer', () => {
 
 describe('rotating a credential', () => {
   it('gives the offer a key that its provider accepts, and clears the failures of the old key', async () => {
-    const offer = await create(ada.seller, wish())
+    const offer = await create(ada.seller, inputWith())
     const until = market.plane.clock.now() + 60_000
     const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: until, errorClass: 'server_error' } as const
     await market.plane.liveOffers.setHealth(new Map([[offer.id, record]]))
@@ -123,15 +123,15 @@ describe('rotating a credential', () => {
 
   it('is refused while the new key already serves the model there: for a paused offer too, and across sellers', async () => {
     const shared = newProviderKey()
-    const standing = await create(ada.seller, wish({ apiKey: shared }))
-    const active = await create(ada.seller, wish())
-    const paused = await create(ada.seller, wish())
+    const standing = await create(ada.seller, inputWith({ apiKey: shared }))
+    const active = await create(ada.seller, inputWith())
+    const paused = await create(ada.seller, inputWith())
     await invoke(market.plane, ada.seller, updateOffer, { id: paused.id, status: 'paused' })
     for (const { id } of [active, paused]) {
       const own = await refusalOf(invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: shared }))
       expect([own.code, own.detail['existing_offer_id']]).toEqual(['duplicate_offer_for_credential', standing.id])
     }
-    const foreign = await create(bob.seller, wish())
+    const foreign = await create(bob.seller, inputWith())
     const other = await refusalOf(
       invoke(market.plane, bob.seller, rotateCredential, { id: foreign.id, apiKey: shared }),
     )
@@ -142,7 +142,7 @@ describe('rotating a credential', () => {
   })
 
   it('is refused for an inactive offer and for a stranger', async () => {
-    const offer = await create(ada.seller, wish())
+    const offer = await create(ada.seller, inputWith())
     const stranger = invoke(market.plane, bob.seller, rotateCredential, { id: offer.id, apiKey: newProviderKey() })
     expect((await refusalOf(stranger)).code).toBe('not_found')
     await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
@@ -153,7 +153,7 @@ describe('rotating a credential', () => {
 
 describe('health', () => {
   it('is cleared at the rotation at once, by the owner only', async () => {
-    const offer = await create(ada.seller, wish())
+    const offer = await create(ada.seller, inputWith())
     const record = {
       consecutiveFailures: 7,
       ejections: 3,
@@ -177,7 +177,7 @@ describe('health', () => {
 
 describe('the operator', () => {
   it('delists an offer that its seller still sees and edits. No key brings the offer back; only the operator restores it', async () => {
-    const offer = await create(ada.seller, wish())
+    const offer = await create(ada.seller, inputWith())
     await asOperator({ id: offer.id, event: 'delist', reason: 'the endpoint cannot serve the model' })
     const shown = await invoke(market.plane, ada.seller, getOffer, { id: offer.id })
     expect(shown).toMatchObject({
@@ -203,7 +203,7 @@ describe('saved keys', () => {
   it('are cards that show no part of the key, and can be deleted by their owner only', async () => {
     const eve = await market.person()
     const apiKey = 'sk-good-Zq8Xw2-unique-part-77'
-    const offer = await create(eve.seller, wish({ apiKey, label: 'main' }))
+    const offer = await create(eve.seller, inputWith({ apiKey, label: 'main' }))
     const [card, ...rest] = (await invoke(market.plane, eve.seller, listConfigs, {})).configs
     expect(rest).toEqual([])
     expect(card).toMatchObject({ label: 'main', baseUrl: market.provider.url, keyFingerprint: offer.keyFingerprint })
@@ -216,12 +216,12 @@ describe('saved keys', () => {
     expect((await refusalOf(invoke(market.plane, bob.seller, deleteConfig, { id }))).code).toBe('not_found')
     await invoke(market.plane, eve.seller, deleteConfig, { id })
     expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toEqual([])
-    const reuse = wish({ apiKey: undefined, reuseKeyFingerprint: offer.keyFingerprint, model: 'claude-test' })
+    const reuse = inputWith({ apiKey: undefined, reuseKeyFingerprint: offer.keyFingerprint, model: 'claude-test' })
     expect((await refusalOf(create(eve.seller, reuse))).code).toBe('not_found')
     expect((await refusalOf(invoke(market.plane, eve.seller, deleteConfig, { id }))).code).toBe('not_found')
     // The offer goes on. Entered again, the key is a saved key again.
     expect((await invoke(market.plane, eve.seller, getOffer, { id: offer.id })).status).toBe('active')
-    await create(eve.seller, wish({ apiKey, model: 'claude-test' }))
+    await create(eve.seller, inputWith({ apiKey, model: 'claude-test' }))
     expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toHaveLength(1)
   })
 })

@@ -6,7 +6,7 @@ import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { createOwnProvider } from '#control-plane/services/routing/own-providers.ts'
 import type { TestMarket } from '#test/support/doors/control-plane.ts'
 import { operator, startMarket } from '#test/support/doors/control-plane.ts'
-import { listOffer, newProviderKey, offerWish } from '#test/support/doors/offers.ts'
+import { listOffer, newProviderKey, offerInput } from '#test/support/doors/offers.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
 
 let market: TestMarket
@@ -34,7 +34,7 @@ describe('a model that calls tools while it thinks on responses alone', () => {
     const listed = await listOffer(
       market,
       eve.seller,
-      offerWish(market, { model: MODEL, providerModel: 'gpt-5.6-terra' }),
+      offerInput(market, { model: MODEL, providerModel: 'gpt-5.6-terra' }),
     )
     expect(listed.apiFormat).toBe('responses')
     const row = { model: MODEL, providerModel: 'gpt-5.6-terra', discount: 10 }
@@ -48,7 +48,7 @@ describe('a model that calls tools while it thinks on responses alone', () => {
   it('is listed as a chat, by one request, where the provider accepts tools with thoughts', async () => {
     const eve = await market.person()
     const from = market.provider.requests.list().length
-    const listed = await listOffer(market, eve.seller, offerWish(market, { model: MODEL, providerModel: 'gpt-5' }))
+    const listed = await listOffer(market, eve.seller, offerInput(market, { model: MODEL, providerModel: 'gpt-5' }))
     expect([listed.apiFormat, asked(from)]).toEqual(['openai', ['/v1/chat/completions']])
   })
 
@@ -59,7 +59,7 @@ describe('a model that calls tools while it thinks on responses alone', () => {
     const listed = await listOffer(
       market,
       eve.seller,
-      offerWish(market, { model: MODEL, providerModel: 'gpt-5-plain' }),
+      offerInput(market, { model: MODEL, providerModel: 'gpt-5-plain' }),
     )
     expect(listed.apiFormat).toBe('openai')
   })

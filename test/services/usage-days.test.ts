@@ -48,8 +48,8 @@ type Call = {
 
 function textOf({ at, model = 'gpt-test', charge = 1_000, buyer = bob, seller = ada, usage }: Call): string {
   const rid = createIds({ now: () => at }).ulid()
-  const wish = { rid, charge, model, startedAt: at, account: buyer.buyer.account }
-  return eventText({ ...wish, sellerAccount: seller.seller.account }, usage === undefined ? {} : { usage })
+  const given = { rid, charge, model, startedAt: at, account: buyer.buyer.account }
+  return eventText({ ...given, sellerAccount: seller.seller.account }, usage === undefined ? {} : { usage })
 }
 
 const book = (calls: readonly Call[]) => postBatch(market.plane, { events: calls.map(textOf), source: 'test' })
@@ -194,8 +194,8 @@ describe('sums of days', () => {
       { ...failed, attempts: [] },
     ]
     const events = calls.map((facts) => {
-      const wish = { rid: createIds({ now: () => at }).ulid(), charge: 0, model: 'gpt-test', startedAt: at }
-      return eventText({ ...wish, account: buyer.buyer.account, sellerAccount: ada.seller.account }, facts)
+      const given = { rid: createIds({ now: () => at }).ulid(), charge: 0, model: 'gpt-test', startedAt: at }
+      return eventText({ ...given, account: buyer.buyer.account, sellerAccount: ada.seller.account }, facts)
     })
     await postBatch(market.plane, { events, source: 'test' })
     await sumDays()

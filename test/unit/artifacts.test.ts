@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readWanted } from '#data-plane/http/byte-range.ts'
+import { readRangeAnswer } from '#data-plane/http/byte-range.ts'
 import { openArtifactFolder } from '#data-plane/store/artifact-folder.ts'
 import type { ArtifactLimits } from '#data-plane/store/artifact-store.ts'
 import { createArtifacts } from '#data-plane/store/artifacts.ts'
@@ -56,7 +56,7 @@ artifactStoreSuite(
 describe('the range of a file that a request asks for', () => {
   const etag = '"t"'
   const wanted = (headers: Record<string, string>, bytes = 10, method = 'GET') =>
-    readWanted(method, headers, etag, bytes)
+    readRangeAnswer(method, headers, etag, bytes)
   const part = (first: number, last: number) => ({ status: 206, part: { first, last } })
 
   it.each([

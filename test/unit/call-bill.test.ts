@@ -11,10 +11,10 @@ import { chargeUsage, listCost, writeUnitPrices } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { imageCount, usedTime } from '#shared/usage.ts'
 
-type Wish = { readonly prices: UnitPrices; readonly kept?: number; readonly model?: string }
+type CallFields = { readonly prices: UnitPrices; readonly kept?: number; readonly model?: string }
 
 /** The settlement of a usage, with the columns that the booking writes. */
-function callOf(usage: Usage, { prices, kept = 6_000, model = 'gpt-5-mini' }: Wish): BilledCall {
+function callOf(usage: Usage, { prices, kept = 6_000, model = 'gpt-5-mini' }: CallFields): BilledCall {
   const of = (...counts: (number | undefined)[]) => BigInt(counts.reduce((sum: number, count) => sum + (count ?? 0), 0))
   return {
     rid: '01ARZ3NDEKTSV4RRFFQ69G5FAV' as RequestId,

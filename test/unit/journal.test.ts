@@ -30,9 +30,9 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-type Wish = { node?: string; segmentBytes?: number; preparedBytes?: number; acceptsDamage?: boolean; dir?: string }
+type Options = { node?: string; segmentBytes?: number; preparedBytes?: number; acceptsDamage?: boolean; dir?: string }
 
-async function open(options: Wish = {}) {
+async function open(options: Options = {}) {
   const { node = 'n1', dir = root, ...rest } = options
   const journal = await openJournal({ dir, node, boot: ids.ulid(), clock: systemClock, log, ...rest })
   const credit = asCreditJournal(journal)

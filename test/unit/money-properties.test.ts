@@ -131,7 +131,7 @@ const bounds = fc.record({
 })
 
 /** A call with its quote at two offers, the lower-priced one first. */
-function quoted(wish: {
+function quoted(drawn: {
   overrides: readonly PriceOverride[]
   serviceTier: ServiceTier | undefined
   inputTokens: number
@@ -141,10 +141,10 @@ function quoted(wish: {
   searches: number | undefined
   searchPrice: PicoUsd | undefined
 }) {
-  const bare = buildTarget(buildModel({ features: wish.features }))
-  const { inputTokens: input, maxOutputTokens, choices, serviceTier, searches, searchPrice } = wish
+  const bare = buildTarget(buildModel({ features: drawn.features }))
+  const { inputTokens: input, maxOutputTokens, choices, serviceTier, searches, searchPrice } = drawn
   const unitPrices = { ...bare.price.unitPrices, ...(searchPrice !== undefined && { searches: searchPrice }) }
-  const target = { ...bare, price: { ...bare.price, unitPrices, overrides: wish.overrides } }
+  const target = { ...bare, price: { ...bare.price, unitPrices, overrides: drawn.overrides } }
   const demand = buildDemand({
     needs: {
       imageInput: false,
@@ -162,8 +162,8 @@ function quoted(wish: {
 describe('a hold', () => {
   it('covers the charge of any offer within the forwarded limit [I7]', () => {
     fc.assert(
-      fc.property(bounds, fc.double({ min: 0, max: 1, noNaN: true }), (wish, part) => {
-        const { offers, quote } = quoted(wish)
+      fc.property(bounds, fc.double({ min: 0, max: 1, noNaN: true }), (drawn, part) => {
+        const { offers, quote } = quoted(drawn)
         const { wantMicro, minMicro, bound } = quote
         expect(minMicro).toBeLessThanOrEqual(wantMicro)
         const granted = microUsd(minMicro + BigInt(Math.floor(Number(wantMicro - minMicro) * part)))
@@ -179,12 +179,12 @@ describe('a hold', () => {
 
   it('is never exceeded by a charge, whatever the provider reports [I7, I11]', () => {
     fc.assert(
-      fc.property(bounds, ending, fc.boolean(), (wish, end, isServed) => {
-        const { target, demand, offers, quote } = quoted(wish)
+      fc.property(bounds, ending, fc.boolean(), (drawn, end, isServed) => {
+        const { target, demand, offers, quote } = quoted(drawn)
         for (const offer of offers) {
           const maxOutputTokens = limitWithin(quote.bound, offer.keptBps, quote.wantMicro) ?? 1
           const metered = meterUsage(buildPlan({ target, offer, maxOutputTokens }), demand, end)
-          const served = isServed && wish.serviceTier ? { serviceTier: wish.serviceTier } : {}
+          const served = isServed && drawn.serviceTier ? { serviceTier: drawn.serviceTier } : {}
           const { whole } = billUsage(target.price, { ...metered, ...served })
           const due = chargeShare(whole, offer.keptBps)
           // Only the provider's own system prompt can cost more than the hold.
@@ -204,8 +204,8 @@ const Chat = (receipt: Receipt) => JSON.parse(chatUsageJson(receipt))
 describe('the projections of one usage', () => {
   it('metered classes add up to the provider’s totals, as far as these totals are accepted', () => {
     fc.assert(
-      fc.property(bounds, ending, (wish, end) => {
-        const { target, demand } = quoted(wish)
+      fc.property(bounds, ending, (drawn, end) => {
+        const { target, demand } = quoted(drawn)
         const { usage: used, source } = meterUsage(buildPlan({ target, maxOutputTokens: 1_000 }), demand, end)
         for (const name of USAGE_CLASSES) expect(used[name] ?? 0).toBeGreaterThanOrEqual(0)
         if (source !== 'reported' || end.contentBytes === 0) return

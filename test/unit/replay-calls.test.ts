@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RoutedCall } from '#control-plane/db/routed-calls.ts'
-import type { PolicyWants, ReplayMarket } from '#control-plane/services/routing/replay-calls.ts'
+import type { PolicyRequirements, ReplayMarket } from '#control-plane/services/routing/replay-calls.ts'
 import { replayCalls } from '#control-plane/services/routing/replay-calls.ts'
 import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
@@ -21,7 +21,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 21, 12)
 const MODEL = buildModel().id
-const ANY: PolicyWants = {
+const ANY: PolicyRequirements = {
   only: undefined,
   blocked: undefined,
   order: undefined,
@@ -33,7 +33,7 @@ const ANY: PolicyWants = {
 const callsOf = (count: number, listMicro = 1_000n): RoutedCall[] =>
   Array.from({ length: count }, () => ({ model: MODEL, endpoint: 'chat', listMicro, paidMicro: 0n, ttftMs: null }))
 
-function replay(offers: readonly OfferRow[], wants: Partial<PolicyWants>, calls: readonly RoutedCall[]) {
+function replay(offers: readonly OfferRow[], wants: Partial<PolicyRequirements>, calls: readonly RoutedCall[]) {
   const books = new Map([[MODEL, createOfferBook([...offers].sort(byRank))]])
   const market: ReplayMarket = { books, unable: new Map(), isHealthy: (_model, { provider }) => provider !== 'down' }
   return replayCalls(market, { ...ANY, ...wants }, calls)
@@ -47,8 +47,8 @@ const offers = [
 ]
 
 describe('past calls under another policy', () => {
-  it.each<[string, Partial<PolicyWants>, string | undefined]>([
-    ['without a wish', {}, 'cheap'],
+  it.each<[string, Partial<PolicyRequirements>, string | undefined]>([
+    ['without a input', {}, 'cheap'],
     ['with untrusted providers', { allowsUntrusted: true }, 'shady'],
     ['without the cheapest', { blocked: new Set(['cheap']) }, 'fast'],
     ['with one provider alone', { only: new Set(['fast']) }, 'fast'],

@@ -165,8 +165,8 @@ describe('a chat to a seller of the messages protocol', () => {
     [{ reasoning_effort: 'none' }, 10_000, undefined],
     [{ reasoning_effort: 'high' }, 1_000, undefined],
     [{ reasoning_effort: 'high', tools: [fn], tool_choice: 'required' }, 10_000, undefined],
-  ])('a reasoning setting %o within %i', (wish, maxOutputTokens, thinking) => {
-    const { json } = forwarded({ ...ASK, temperature: 0.5, ...wish }, { maxOutputTokens })
+  ])('a reasoning setting %o within %i', (fields, maxOutputTokens, thinking) => {
+    const { json } = forwarded({ ...ASK, temperature: 0.5, ...fields }, { maxOutputTokens })
     expect(json.thinking).toEqual(thinking)
     expect(json.temperature).toBe(thinking === undefined ? 0.5 : undefined)
   })

@@ -21,7 +21,7 @@ function isObject(given: string): boolean {
 }
 
 /** The same conversation written by a user of Google's own client. */
-function asGoogle({ system, exchanges, question, ...wish }: Talk): {
+function asGoogle({ system, exchanges, question, ...rest }: Talk): {
   readonly contents: Content[]
   readonly config: GenerateContentConfig
 } {
@@ -61,23 +61,23 @@ function asGoogle({ system, exchanges, question, ...wish }: Talk): {
     medium: ThinkingLevel.MEDIUM,
     high: ThinkingLevel.HIGH,
   }
-  const { choice, effort } = wish
+  const { choice, effort } = rest
   const declared = { name: 'weather', description: 'Weather.', parametersJsonSchema: SCHEMA }
   const config: GenerateContentConfig = {
     maxOutputTokens: 10_000,
     ...(system !== undefined && { systemInstruction: { parts: [{ text: system }] } }),
-    ...(wish.hasTools && { tools: [{ functionDeclarations: [declared] }] }),
-    ...(wish.hasTools &&
+    ...(rest.hasTools && { tools: [{ functionDeclarations: [declared] }] }),
+    ...(rest.hasTools &&
       choice !== undefined && { toolConfig: { functionCallingConfig: { mode: modes[choice as keyof typeof modes] } } }),
-    ...(wish.temperature !== undefined && { temperature: wish.temperature }),
-    ...(wish.topP !== undefined && { topP: wish.topP }),
-    ...(wish.seed !== undefined && { seed: wish.seed }),
-    ...(wish.stops.length > 0 && { stopSequences: wish.stops }),
-    ...(wish.hasFormat && { responseMimeType: 'application/json', responseJsonSchema: SCHEMA }),
+    ...(rest.temperature !== undefined && { temperature: rest.temperature }),
+    ...(rest.topP !== undefined && { topP: rest.topP }),
+    ...(rest.seed !== undefined && { seed: rest.seed }),
+    ...(rest.stops.length > 0 && { stopSequences: rest.stops }),
+    ...(rest.hasFormat && { responseMimeType: 'application/json', responseJsonSchema: SCHEMA }),
     ...(effort !== undefined && {
       thinkingConfig: { includeThoughts: true, thinkingLevel: levels[effort as keyof typeof levels] },
     }),
-    ...(wish.isPriority && { serviceTier: ServiceTier.PRIORITY }),
+    ...(rest.isPriority && { serviceTier: ServiceTier.PRIORITY }),
   }
   return { contents: turns, config }
 }

@@ -277,8 +277,8 @@ describe('a request in Gemini’s own protocol', () => {
     ['gemini-2.0-flash', { reasoning_effort: 'low' }, undefined, true],
     ['gemini-2.0-flash', { reasoning_effort: 'none' }, undefined, false],
     ['gemma-3-27b-it', { reasoning_effort: 'low' }, undefined, true],
-  ])('thinks with %s as requested by %j', (model, wish, thinkingConfig, isNamed) => {
-    const { config, adaptedParams } = sent(wish, geminiPlan(model))
+  ])('thinks with %s as requested by %j', (model, given, thinkingConfig, isNamed) => {
+    const { config, adaptedParams } = sent(given, geminiPlan(model))
     expect(dataOf(config, 'thinkingConfig')).toEqual(thinkingConfig)
     expect(adaptedParams.includes('reasoning')).toBe(isNamed)
   })

@@ -50,7 +50,7 @@ type Talk = typeof talk extends fc.Arbitrary<infer Value> ? Value : never
 const idOf = (at: number, place: number) => `call_${at}_${place}`
 
 /** The conversation as a request of the chat wire. */
-function asChat({ system, exchanges, question, ...wish }: Talk): object {
+function asChat({ system, exchanges, question, ...rest }: Talk): object {
   const turns = exchanges.flatMap(({ said, hasPicture, answered, calls }, at) => [
     {
       role: 'user',
@@ -84,15 +84,15 @@ function asChat({ system, exchanges, question, ...wish }: Talk): object {
       ...turns,
       { role: 'user', content: question },
     ],
-    stream: wish.isStreamed,
-    ...(wish.hasTools && {
+    stream: rest.isStreamed,
+    ...(rest.hasTools && {
       tools: [{ type: 'function', function: { name: 'weather', description: 'Weather.', parameters: SCHEMA } }],
-      ...(wish.choice && { tool_choice: wish.choice }),
+      ...(rest.choice && { tool_choice: rest.choice }),
     }),
-    temperature: wish.temperature,
-    user: wish.user,
-    ...(wish.stops.length > 0 && { stop: wish.stops }),
-    ...(wish.budget !== undefined && { reasoning: { max_tokens: wish.budget } }),
+    temperature: rest.temperature,
+    user: rest.user,
+    ...(rest.stops.length > 0 && { stop: rest.stops }),
+    ...(rest.budget !== undefined && { reasoning: { max_tokens: rest.budget } }),
   }
 }
 
@@ -109,7 +109,7 @@ function thinkingIn({ budget, hasTools, choice, exchanges }: Talk): Anthropic.Th
 
 /** The same conversation written by a user of Anthropic's client for Vertex AI. */
 function asClient(given: Talk): Anthropic.MessageCreateParams {
-  const { system, exchanges, question, ...wish } = given
+  const { system, exchanges, question, ...rest } = given
   const turns: { role: 'user' | 'assistant'; content: Anthropic.ContentBlockParam[] }[] = []
   const add = (role: 'user' | 'assistant', content: Anthropic.ContentBlockParam[]) => {
     const last = turns.at(-1)
@@ -145,14 +145,14 @@ function asClient(given: Talk): Anthropic.MessageCreateParams {
     max_tokens: LIMIT,
     messages: turns,
     ...(system !== undefined && { system: [{ type: 'text', text: system }] }),
-    ...(wish.hasTools && {
+    ...(rest.hasTools && {
       tools: [{ name: 'weather', description: 'Weather.', input_schema: SCHEMA }],
-      ...(wish.choice && { tool_choice: choices[wish.choice] }),
+      ...(rest.choice && { tool_choice: choices[rest.choice] }),
     }),
-    ...(thinking === undefined ? wish.temperature !== undefined && { temperature: wish.temperature } : { thinking }),
-    ...(wish.user !== undefined && { metadata: { user_id: wish.user } }),
-    ...(wish.stops.length > 0 && { stop_sequences: wish.stops }),
-    ...(wish.isStreamed && { stream: true }),
+    ...(thinking === undefined ? rest.temperature !== undefined && { temperature: rest.temperature } : { thinking }),
+    ...(rest.user !== undefined && { metadata: { user_id: rest.user } }),
+    ...(rest.stops.length > 0 && { stop_sequences: rest.stops }),
+    ...(rest.isStreamed && { stream: true }),
   }
 }
 

@@ -17,10 +17,10 @@ function suggestionsOf(sums: readonly Counted[]): readonly Suggestion[] {
 
 /** Names to filter calls by. They are read once a reader enters a filter. */
 export function useSuggestions() {
-  const [isWanted, setWanted] = useState(false)
-  const { data } = useScreen(BuyerSuggestionsDocument, {}, { isOn: isWanted })
+  const [isOn, setIsOn] = useState(false)
+  const { data } = useScreen(BuyerSuggestionsDocument, {}, { isOn })
   return {
-    want: () => setWanted(true),
+    want: () => setIsOn(true),
     models: suggestionsOf(data?.models ?? []),
     providers: suggestionsOf(data?.providers ?? []),
     keys: (data?.keys?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id })),

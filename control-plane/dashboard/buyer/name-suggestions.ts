@@ -18,10 +18,10 @@ export function useModelSuggestions(): NameSuggestions {
 
 /** The providers of the market. They are read once a reader enters a field. */
 export function useProviderSuggestions(): NameSuggestions {
-  const [isWanted, setWanted] = useState(false)
-  const { data } = useScreen(ProviderNamesDocument, {}, { isOn: isWanted })
+  const [isOn, setIsOn] = useState(false)
+  const { data } = useScreen(ProviderNamesDocument, {}, { isOn })
   const found = (data?.providerChoices ?? []).map(({ id, name }) => ({ value: id, label: name, about: id }))
-  return { suggestions: found, onType: () => setWanted(true) }
+  return { suggestions: found, onType: () => setIsOn(true) }
 }
 
 /** The words of a refusal that concerns one member of a form. */

@@ -89,12 +89,12 @@ async function findUsed(
   { asset, treasury, nonces, fromBlock }: AuthorizationQuery,
 ): Promise<Map<string, UsedAuthorization>> {
   const usedByNonce = new Map<string, UsedAuthorization>()
-  const wantedNonces = new Set(nonces.map((nonce) => nonce.toLowerCase()))
+  const nonceSet = new Set(nonces.map((nonce) => nonce.toLowerCase()))
   for (const hash of await listUses(client, { asset, treasury, nonces, fromBlock })) {
     const receipt = await readReceipt(client, hash)
     if (receipt === undefined || receipt.status !== 'success') continue
     for (const [nonce, move] of usesIn(receipt.logs, asset, treasury)) {
-      if (!wantedNonces.has(nonce)) continue
+      if (!nonceSet.has(nonce)) continue
       const { to: recipient, amount } = move
       usedByNonce.set(nonce, { transaction: hash.toLowerCase(), block: receipt.blockNumber, recipient, amount })
     }

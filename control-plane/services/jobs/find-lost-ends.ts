@@ -1,5 +1,5 @@
 import type { KeptJob } from '#control-plane/db/job-marks.ts'
-import { listKeptUntold } from '#control-plane/db/job-marks.ts'
+import { listKeptUnannounced } from '#control-plane/db/job-marks.ts'
 import type { JobAnswer } from '#control-plane/ports/provider/job-probe.ts'
 import { nextPoll } from '#control-plane/services/booking/job-schedule.ts'
 import { endAsBooked, endAsFound } from '#shared/contract/job-end.ts'
@@ -66,7 +66,7 @@ function endOf(event: string, answer: JobAnswer): JobEnd | undefined {
 }
 
 async function listLost({ db, jobBook }: JobLineCtx): Promise<readonly Lost[]> {
-  const jobs = await listKeptUntold(db, MAX_ENDS)
+  const jobs = await listKeptUnannounced(db, MAX_ENDS)
   const storedJobs = await jobBook.read(jobs.map(({ rid }) => rid))
   return jobs.flatMap((job, index) => {
     const record = storedJobs[index]

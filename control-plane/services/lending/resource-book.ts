@@ -12,7 +12,7 @@ import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/
 import { LentScopeSchema } from '#shared/contract/lent-offers.ts'
 import { keptToPercent, percentToKept } from '#shared/discount.ts'
 import { keptBps, microUsd, subtractToZero, ZERO } from '#shared/money.ts'
-import type { WantedCall } from '#shared/resources/why-not-served.ts'
+import type { RequestedCall } from '#shared/resources/why-not-served.ts'
 import { MAX_REQUIRED_TRAITS, WHY_NOT, whyNotServed } from '#shared/resources/why-not-served.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -70,8 +70,8 @@ export const readResourceBook = defineOperation({
     const scope = { list: 'resource-book', tenant: 'public', filters: [id] }
     const after = nextToken === undefined ? undefined : placeOf(readCursor(ctx, scope, nextToken))
     const rows = await listLentBook(ctx.db, id, after, maxItems + 1)
-    const wantedCall = { good, method, path, traits, floorPercent }
-    const lines = await viewLines(ctx, rows, { wantedCall, firstRank: (after?.rank ?? 0) + 1 })
+    const requestedCall = { good, method, path, traits, floorPercent }
+    const lines = await viewLines(ctx, rows, { requestedCall, firstRank: (after?.rank ?? 0) + 1 })
     const cursorOf = (line: ResourceBookLine) =>
       signCursor(ctx, scope, `${line.rank}.${percentToKept(line.discountPct)}.${line.id}`)
     return signedPageOf(lines, maxItems, (line) => line, cursorOf)
@@ -85,12 +85,12 @@ function placeOf(position: string): Place {
   return { rank: Number(rank), keptBps: Number(keptText), id }
 }
 
-type Asking = { readonly wantedCall: WantedCall; readonly firstRank: number }
+type Asking = { readonly requestedCall: RequestedCall; readonly firstRank: number }
 
 async function viewLines(
   ctx: Pick<Ctx, 'clock' | 'liveOffers'>,
   rows: readonly StoredLentLine[],
-  { wantedCall, firstRank }: Asking,
+  { requestedCall, firstRank }: Asking,
 ): Promise<ResourceBookLine[]> {
   const capped = rows.filter(({ capDailyMicro }) => capDailyMicro !== null)
   const [health, usedMicro] = await Promise.all([
@@ -106,7 +106,7 @@ async function viewLines(
     const left = cap === null ? null : subtractToZero(cap, microUsd(usedMicro.get(id) ?? 0n))
     const traits = claimedTraits(row)
     const terms = { traits, keptBps: kept, scope: LentScopeSchema.parse({ models, methods, paths }) }
-    const whyNot = whyNotServed(terms, wantedCall, { isHealthy, isSpent: left === ZERO })
+    const whyNot = whyNotServed(terms, requestedCall, { isHealthy, isSpent: left === ZERO })
     return {
       id,
       rank: firstRank + at,

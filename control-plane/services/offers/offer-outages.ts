@@ -58,6 +58,7 @@ export const OutageReportSchema = z
     longestMs: Milliseconds,
     causes: z.array(OutageCauseSchema).readonly().describe('The most frequent one first.'),
     ongoing: z.array(OngoingOutageSchema).readonly().describe('Outages that had not ended, at most 100, newest first.'),
+    ongoingOffers: Count.describe('Offers with an outage that had not ended.'),
     byOffer: z.array(OfferOutagesSchema).readonly().describe('At most 100 offers, the longest time down first.'),
   })
   .meta({
@@ -93,25 +94,24 @@ export const getOutages = defineOperation({
 function sumOutages(outages: readonly OutageRow[], at: number): Omit<OutageReport, 'since' | 'until'> {
   const isEnded = ({ endsAt }: OutageRow) => endsAt.getTime() <= at
   const ended = outages.filter(isEnded)
+  const ongoing = outages.filter((outage) => !isEnded(outage))
   const byOffer = groupBy(ended, ({ offer }) => offer)
   return {
     ...timesOf(ended),
     offers: byOffer.size,
     causes: causesOf(ended),
-    ongoing: outages
-      .filter((outage) => !isEnded(outage))
-      .slice(0, MAX_OUTAGE_OFFERS)
-      .map((outage) => ({
-        offerId: outage.offer,
-        model: outage.model,
-        startedAt: outage.startedAt.getTime(),
-        lastAt: outage.lastAt.getTime(),
-        backedOffUntil: outage.endsAt.getTime(),
-        backOffs: outage.backOffs,
-        cause: outage.cause,
-        errorDetail: outage.detail,
-        statusCode: outage.statusCode,
-      })),
+    ongoing: ongoing.slice(0, MAX_OUTAGE_OFFERS).map((outage) => ({
+      offerId: outage.offer,
+      model: outage.model,
+      startedAt: outage.startedAt.getTime(),
+      lastAt: outage.lastAt.getTime(),
+      backedOffUntil: outage.endsAt.getTime(),
+      backOffs: outage.backOffs,
+      cause: outage.cause,
+      errorDetail: outage.detail,
+      statusCode: outage.statusCode,
+    })),
+    ongoingOffers: new Set(ongoing.map(({ offer }) => offer)).size,
     byOffer: [...byOffer]
       .map(([offerId, own]) => ({
         offerId,

@@ -63,7 +63,7 @@ export async function findDeparture(
     if (isLost) await endFound(ctx, trx, known, move)
     return { id: known.id, purpose: known.purpose, isLost }
   }
-  const result = known === undefined ? await searchName(trx, wantedOf(move), budget) : { name: nameOf(known, move) }
+  const result = known === undefined ? await searchName(trx, searchedOf(move), budget) : { name: nameOf(known, move) }
   if ('place' in result) return result
   const { name } = result
   if (name === null) return undefined
@@ -103,7 +103,7 @@ async function endAdded(
   return transfer.purpose
 }
 
-function wantedOf({ party: recipient, nonce, soughtAmong: among, soughtAfter: after }: Departure) {
+function searchedOf({ party: recipient, nonce, soughtAmong: among, soughtAfter: after }: Departure) {
   return { recipient, nonce, place: among === null || after === null ? null : { among, after } }
 }
 

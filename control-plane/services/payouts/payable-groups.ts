@@ -34,7 +34,7 @@ export const NO_OFFER = ''
 
 type Part = PayoutItem & {
   readonly recipient: string | null
-  readonly wants: bigint
+  readonly due: bigint
   readonly coolsUntil: number | null
 }
 
@@ -56,15 +56,15 @@ export function groupsOf(standing: GroupStanding): PayableGroup[] {
       offer: earning.offer,
       recipient: earning.recipient ?? standing.wallet,
       amount: earning.left,
-      wants: cools === null ? ripe : 0n,
+      due: cools === null ? ripe : 0n,
       coolsUntil: earning.left > 0n ? cools : null,
     }
   })
   const other = balance - earnings.reduce((sum, { left }) => sum + left, 0n)
   if (other > 0n) {
     const recentOther = positive(recent - earnings.reduce((sum, row) => sum + row.recent, 0n))
-    const wants = walletCools === null ? positive(other - recentOther) : 0n
-    parts.push({ offer: NO_OFFER, recipient: standing.wallet, amount: other, wants, coolsUntil: walletCools })
+    const due = walletCools === null ? positive(other - recentOther) : 0n
+    parts.push({ offer: NO_OFFER, recipient: standing.wallet, amount: other, due, coolsUntil: walletCools })
   }
   const groups = new Map<string | null, PayableGroup>()
   let [left, leftPayable] = [balance, balance]
@@ -78,7 +78,7 @@ export function groupsOf(standing: GroupStanding): PayableGroup[] {
       coolsUntil: null,
     }
     const available = lowerBigint(part.amount, left)
-    const payable = lowerBigint(part.wants, leftPayable)
+    const payable = lowerBigint(part.due, leftPayable)
     left -= available
     leftPayable -= payable
     const earned = earnings.find(({ offer }) => offer === part.offer)?.earned ?? 0n

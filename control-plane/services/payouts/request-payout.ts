@@ -69,19 +69,19 @@ export const requestPayout = defineOperation({
     if (selfSubmit) return authorize(paying, seller, recipient)
     if ((await askForLeave(ctx)) === undefined) return withheld('ledger_check')
     const planned = await ctx.change(
-      (trx) => planSeller(ctx, trx, seller, { ...wishOf(ctx), recipient }),
+      (trx) => planSeller(ctx, trx, seller, { ...limitsOf(ctx), recipient }),
       (made) =>
         made.length === 0 ? undefined : { subject: seller, before: null, after: { payouts: made.map(viewPayout) } },
     )
     if (planned.length > 0) return answerOf(planned)
     const open = await listOpenPayouts(ctx.db, seller, recipient, MAX_SHOWN)
-    return open.length > 0 ? answerOf(open) : refuse(paying, seller, recipient, wishOf(ctx))
+    return open.length > 0 ? answerOf(open) : refuse(paying, seller, recipient, limitsOf(ctx))
   },
 })
 
 type AskCtx = TreasuryCtx & Pick<RunCtx, 'change'>
 
-const wishOf = ({ settings }: Pick<RunCtx, 'settings'>) =>
+const limitsOf = ({ settings }: Pick<RunCtx, 'settings'>) =>
   ({ mode: 'batched', leastMicro: settings.payouts.thresholdMicro }) as const
 
 function answerOf(payouts: readonly TreasuryTransfer[]): PayoutAnswer {

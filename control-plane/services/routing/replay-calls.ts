@@ -6,7 +6,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { add, chargeShare, PICO_PER_MICRO, picoUsd, ZERO } from '#shared/money.ts'
 import { needOfEndpoint } from '#shared/protocols/index.ts'
 import type { OfferBook } from '#shared/routing/offer-book.ts'
-import type { RoutingWants } from '#shared/routing/walk-offers.ts'
+import type { RoutingRequirements } from '#shared/routing/walk-offers.ts'
 import { walkOffers } from '#shared/routing/walk-offers.ts'
 
 /** The market as routing reads it: the books by model, and the endpoints that hosts do not serve. */
@@ -17,7 +17,7 @@ export type ReplayMarket = {
 }
 
 /** The part of a walk's requirements that a policy decides. The needs of each call are added. */
-export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
+export type PolicyRequirements = Omit<RoutingRequirements, 'unable' | 'need' | 'spread'>
 
 /** The offer that a call would use, and its cost there. Undefined when no offer would serve it. */
 export type ReplayedCall = { readonly offer: BookOffer; readonly costMicro: MicroUsd } | undefined
@@ -29,7 +29,11 @@ const NOBODY: readonly BookOffer[] = []
  * these calls alone. A ranking is reused until the cap of its first offer is used up, because nothing else changes
  * meanwhile.
  */
-export function replayCalls(market: ReplayMarket, policy: PolicyWants, calls: readonly RoutedCall[]): ReplayedCall[] {
+export function replayCalls(
+  market: ReplayMarket,
+  policy: PolicyRequirements,
+  calls: readonly RoutedCall[],
+): ReplayedCall[] {
   const rankings = new Map<string, readonly BookOffer[]>()
   const used = new Map<string, MicroUsd>()
   const isSpent = ({ id, capDailyMicro }: BookOffer) =>
@@ -53,24 +57,24 @@ type Question = Pick<RoutedCall, 'model' | 'endpoint'> & { readonly isSpent: (of
 
 function rank(
   { books, unable, isHealthy }: ReplayMarket,
-  policy: PolicyWants,
+  policy: PolicyRequirements,
   { model, endpoint: name, isSpent }: Question,
 ): readonly BookOffer[] {
   const book = books.get(model)
   const endpoint = ENDPOINTS.find((one) => one === name)
   if (book === undefined || endpoint === undefined) return NOBODY
-  const wants = { ...policy, need: needOfEndpoint(endpoint), unable: unable.get(endpoint), spread: 0 }
+  const requirements = { ...policy, need: needOfEndpoint(endpoint), unable: unable.get(endpoint), spread: 0 }
   const walk = {
-    isUsable: (_market: null, _wants: RoutingWants, offer: BookOffer, isCapped: boolean) =>
+    isUsable: (_market: null, _requirements: RoutingRequirements, offer: BookOffer, isCapped: boolean) =>
       offer.without?.includes(endpoint) !== true && isHealthy(model, offer) && !(isCapped && isSpent(offer)),
     maxExcluded: 0,
   }
-  return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, walk, null).candidates
+  return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), requirements, walk, null).candidates
 }
 
 /** Offers of equal price and speed take turns. In real calls a number from the request id chooses the first of them. */
 function shareEqually(
-  { order }: PolicyWants,
+  { order }: PolicyRequirements,
   ranking: readonly BookOffer[],
   turn: number,
   isSpent: (offer: BookOffer) => boolean,

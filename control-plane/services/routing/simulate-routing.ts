@@ -17,7 +17,7 @@ import { providerIds, providerOrder, unsupportedProvider } from '#shared/routing
 import { createOfferBook } from '#shared/routing/offer-book.ts'
 import { oneLine } from '#shared/texts.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
-import type { PolicyWants, ReplayedCall, ReplayMarket } from './replay-calls.ts'
+import type { PolicyRequirements, ReplayedCall, ReplayMarket } from './replay-calls.ts'
 import { replayCalls } from './replay-calls.ts'
 
 /** Most calls that are replayed: the newest of the window. */
@@ -126,8 +126,8 @@ export const simulateRouting = defineOperation({
     const { market, ttftOf } = await readMarket(ctx, providers, [...new Set(calls.map(({ model }) => model))])
     const { allowsUntrusted, ...account } = preferences ?? NO_PREFERENCES
     const own = RoutingPolicySchema.parse({ ...account, allowUntrusted: allowsUntrusted })
-    const present = replayCalls(market, wantsOf(find, own), calls)
-    const policy = replayCalls(market, wantsOf(find, input.policy), calls)
+    const present = replayCalls(market, requirementsOf(find, own), calls)
+    const policy = replayCalls(market, requirementsOf(find, input.policy), calls)
     const { providersOnly, providersBlocked, providerOrder } = input.policy
     const providerNames = [...providersOnly, ...providersBlocked, ...providerOrder]
     return {
@@ -157,7 +157,7 @@ function checkAllowList(find: FindProvider, providers: readonly Provider[], { pr
   throw unsupportedProvider(providers, providersOnly)
 }
 
-function wantsOf(find: FindProvider, policy: Policy): PolicyWants {
+function requirementsOf(find: FindProvider, policy: Policy): PolicyRequirements {
   return {
     only: policy.providersOnly.length === 0 ? undefined : providerIds(find, [policy.providersOnly]),
     blocked: providerIds(find, [policy.providersBlocked]),

@@ -1,6 +1,6 @@
 import { transact } from '#control-plane/db/database.ts'
-import type { UntoldJob } from '#control-plane/db/jobs.ts'
-import { listUntoldJobs, markJobTold } from '#control-plane/db/jobs.ts'
+import type { UnannouncedJob } from '#control-plane/db/jobs.ts'
+import { listUnannouncedJobs, markJobAnnounced } from '#control-plane/db/jobs.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { viewOfJob } from '#control-plane/services/jobs/job-view.ts'
 import { lentSubmit } from '#control-plane/services/jobs/lent-job-lines.ts'
@@ -29,7 +29,7 @@ export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
   const alerted: DeliveryId[] = []
   let [waiting, ended] = [0, 0]
   for (let page = 0; page < MAX_PAGES && ended < PAGE; page++) {
-    const unannouncedJobs = await listUntoldJobs(ctx.db, PAGE, waiting)
+    const unannouncedJobs = await listUnannouncedJobs(ctx.db, PAGE, waiting)
     if (unannouncedJobs.length === 0) break
     const { deliveries, accounts } = await tellPage(ctx, unannouncedJobs)
     alerted.push(...deliveries)
@@ -42,14 +42,14 @@ export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
 }
 
 /** Returns the accounts of the announced jobs. */
-async function tellPage(ctx: TellCtx, unannouncedJobs: readonly UntoldJob[]) {
+async function tellPage(ctx: TellCtx, unannouncedJobs: readonly UnannouncedJob[]) {
   const { jobBook } = ctx
   // Redis may be emptied between the two reads.
   const before = await jobBook.restoredTo()
   const storedJobs = await jobBook.read(unannouncedJobs.map(({ rid }) => rid))
   const after = await jobBook.restoredTo()
   const deliveries: DeliveryId[] = []
-  const accounts: UntoldJob['account'][] = []
+  const accounts: UnannouncedJob['account'][] = []
   for (const [index, job] of unannouncedJobs.entries()) {
     const record = storedJobs[index]
     const isRestored = [before, after].every((to) => isJobRestored(to, job.rid))
@@ -61,19 +61,23 @@ async function tellPage(ctx: TellCtx, unannouncedJobs: readonly UntoldJob[]) {
 }
 
 /** True while a job waits for its record. A forwarded job never has one. */
-async function isRecordLost(ctx: TellCtx, { rid, event }: UntoldJob, isRestored: boolean): Promise<boolean> {
+async function isRecordLost(ctx: TellCtx, { rid, event }: UnannouncedJob, isRestored: boolean): Promise<boolean> {
   if (lentSubmit(event) !== undefined) return false
   return !isRestored || restoreRecord(ctx, rid)
 }
 
 /** True while the record of a job lacks its booked end. The record then gets the event, for a later read. */
-async function isEndLost({ jobBook }: TellCtx, { rid, endEvent }: UntoldJob, storedJob: StoredJob): Promise<boolean> {
+async function isEndLost(
+  { jobBook }: TellCtx,
+  { rid, endEvent }: UnannouncedJob,
+  storedJob: StoredJob,
+): Promise<boolean> {
   if (storedJob.end !== undefined || endEvent === null) return false
   if (storedJob.lostEnd === undefined) await jobBook.noteLostEnd(rid, endEvent)
   return true
 }
 
-async function tell(ctx: TellCtx, job: UntoldJob, storedJob: StoredJob | undefined): Promise<DeliveryId[]> {
+async function tell(ctx: TellCtx, job: UnannouncedJob, storedJob: StoredJob | undefined): Promise<DeliveryId[]> {
   const at = ctx.clock.now()
   const view = viewOfJob({ ...job, artifacts: storedJob?.end?.artifacts.length ?? null })
   const { id, state, artifacts } = view
@@ -96,7 +100,7 @@ async function tell(ctx: TellCtx, job: UntoldJob, storedJob: StoredJob | undefin
   }
   const sealed = (storedJob && sealShown(ctx, job, storedJob)) ?? UNKNOWN
   return transact(ctx.db, async (trx) => {
-    if (!(await markJobTold(trx, id, { artifacts, shown: sealed, at }))) return []
+    if (!(await markJobAnnounced(trx, id, { artifacts, shown: sealed, at }))) return []
     return tellAccount(ctx, trx, job.account, { event, data })
   })
 }

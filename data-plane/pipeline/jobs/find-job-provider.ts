@@ -34,7 +34,7 @@ export type AskedProviders = {
 }
 
 /** A job with its payer, its course and the providers that were asked. */
-export type WantedJob = {
+export type JobRequest = {
   readonly route: SubmitRoute
   readonly guest: PayingGuest
   readonly job: ParsedJob
@@ -69,7 +69,7 @@ export function quoteAt({ quote }: JobTurn, { keptBps }: Offer): MicroUsd {
  */
 export async function findProvider(
   { calls, limits }: JobPlane,
-  { route, job, course, tried }: WantedJob,
+  { route, job, course, tried }: JobRequest,
   turn: JobTurn,
   hold: Hold,
 ): Promise<StartedAtProvider | undefined> {

@@ -34,7 +34,7 @@ import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
-import type { AskedProviders, JobTurn, StartedAtProvider, WantedJob } from './find-job-provider.ts'
+import type { AskedProviders, JobRequest, JobTurn, StartedAtProvider } from './find-job-provider.ts'
 import { findProvider, quoteAt } from './find-job-provider.ts'
 import { refusedEvent, submitEvent } from './job-event.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
@@ -112,24 +112,24 @@ function askedMs({ limits }: JobPlane): number {
 }
 
 /** Holds money and calls providers in turns, as for a call. */
-async function submitInTurn(plane: JobPlane, wantedJob: WantedJob): Promise<Accepted> {
-  const { course, guest, tried } = wantedJob
+async function submitInTurn(plane: JobPlane, jobRequest: JobRequest): Promise<Accepted> {
+  const { course, guest, tried } = jobRequest
   const accepted = await inTurns(course, {
     own(offers, bounds) {
       const quote = quoteFor(course, offers, askedMs(plane))
-      return takeTurn(plane, wantedJob, { payment: plane.calls.money.ownProviders, offers, quote, ...bounds })
+      return takeTurn(plane, jobRequest, { payment: plane.calls.money.ownProviders, offers, quote, ...bounds })
     },
     sold(bounds) {
       const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
-      return takeTurn(plane, wantedJob, { payment: guest.payment, offers: ranked.candidates, quote, ...bounds })
+      return takeTurn(plane, jobRequest, { payment: guest.payment, offers: ranked.candidates, quote, ...bounds })
     },
     mayFallBack: ({ code }) => !tried.isTaken && mayFallBack(code),
   })
-  if (accepted === undefined) throw refusalOf(plane, wantedJob, course.own.last)
+  if (accepted === undefined) throw refusalOf(plane, jobRequest, course.own.last)
   return accepted
 }
 
-function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: readonly Offer[]): AppError {
+function refusalOf({ calls }: JobPlane, { tried, course }: JobRequest, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
   const ports = { caps: calls.caps.spent, now: calls.clock.now() }
   const providerError = shownFailure(tried.failures)?.error ?? tried.unsaid.at(-1)
@@ -141,23 +141,23 @@ function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: re
  * provider of this turn accepted it and another turn follows. Every failure releases the hold and is booked as a failed
  * call.
  */
-async function takeTurn(plane: JobPlane, wantedJob: WantedJob, turn: JobTurn): Promise<Accepted | undefined> {
+async function takeTurn(plane: JobPlane, jobRequest: JobRequest, turn: JobTurn): Promise<Accepted | undefined> {
   const { payment } = turn
-  const hold = await reserve(plane, wantedJob, turn)
+  const hold = await reserve(plane, jobRequest, turn)
   if (!('rid' in hold)) return hold
   try {
-    const provider = await findProvider(plane, wantedJob, turn, hold)
+    const provider = await findProvider(plane, jobRequest, turn, hold)
     if (provider !== undefined) {
-      wantedJob.tried.isTaken = true
-      return await book(plane, wantedJob, turn, { ...provider, hold })
+      jobRequest.tried.isTaken = true
+      return await book(plane, jobRequest, turn, { ...provider, hold })
     }
-    if (turn.isLast) throw refusalOf(plane, wantedJob, turn.offers)
+    if (turn.isLast) throw refusalOf(plane, jobRequest, turn.offers)
     void payment.release(hold, 'no_provider', '')
     return undefined
   } catch (thrown) {
     const error = toAppError(thrown)
     plane.calls.log.info({ rid: hold.rid, code: error.code }, 'a job was not taken')
-    const event = wantedJob.tried.isTaken ? '' : failedEvent(plane, wantedJob, hold, error)
+    const event = jobRequest.tried.isTaken ? '' : failedEvent(plane, jobRequest, hold, error)
     void payment.release(hold, error.code, event)
     if (event !== '') announce(plane.calls.money, hold, { booking: 'by-event', event })
     throw error
@@ -167,7 +167,7 @@ async function takeTurn(plane: JobPlane, wantedJob: WantedJob, turn: JobTurn): P
 /** The event of a submit that no provider accepted. */
 function failedEvent(
   { calls }: JobPlane,
-  { route, guest, course, tried }: WantedJob,
+  { route, guest, course, tried }: JobRequest,
   hold: Hold,
   error: AppError,
 ): string {
@@ -179,7 +179,7 @@ function failedEvent(
 /** Sets the money aside. A wallet that presents a job's payment again, for the same request, gets that job. */
 async function reserve(
   plane: JobPlane,
-  { route, guest }: WantedJob,
+  { route, guest }: JobRequest,
   { payment, quote }: JobTurn,
 ): Promise<Hold | Accepted> {
   const { calls } = plane
@@ -187,14 +187,14 @@ async function reserve(
     return await reserveFunds(calls, payment, guest, quote)
   } catch (thrown) {
     const repeat = thrown instanceof PaymentUsed ? thrown.repeat : undefined
-    const job = repeat && (await toldAgain(plane, route, repeat))
+    const job = repeat && (await answerRepeat(plane, route, repeat))
     if (job !== undefined) return job
     throw withDemand(thrown, () => demandOf(calls.site, route, guest.raw, quote))
   }
 }
 
 /** The answer to a repeated submit. Its payment has succeeded by now, or may still succeed. */
-async function toldAgain(
+async function answerRepeat(
   plane: JobPlane,
   { wire }: SubmitRoute,
   { rid, proof, headers }: Repeated,
@@ -217,7 +217,7 @@ async function toldAgain(
  */
 async function book(
   plane: JobPlane,
-  { route, guest, job, course, tried }: WantedJob,
+  { route, guest, job, course, tried }: JobRequest,
   turn: JobTurn,
   { offer, request, provider, take, hold }: StartedAtProvider & { readonly hold: Hold },
 ): Promise<Accepted> {

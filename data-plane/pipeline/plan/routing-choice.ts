@@ -9,12 +9,12 @@ import type { RequestId } from '#shared/ids.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 import { providerIds, providerOrder } from '#shared/routing/named-providers.ts'
-import type { RoutingWants } from '#shared/routing/walk-offers.ts'
+import type { RoutingRequirements } from '#shared/routing/walk-offers.ts'
 import type { JudgedMember } from './costly-members.ts'
 import { judgeMembers } from './costly-members.ts'
 
 /** A call's preferences about its offers. The sets are built once. */
-export type Choice = RoutingWants & {
+export type Choice = RoutingRequirements & {
   /** The names of an allow-list when none of them is a provider's. */
   readonly unknown: readonly string[] | undefined
   /** The requested endpoint; undefined for a resource. */

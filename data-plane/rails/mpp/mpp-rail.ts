@@ -1,6 +1,6 @@
 import type { RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
-import type { Telling } from '#data-plane/rails/claim.ts'
+import type { ReceiptFormat } from '#data-plane/rails/claim.ts'
 import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
@@ -35,7 +35,7 @@ const PROBLEMS = 'https://paymentauth.org/problems/'
  * x402, and is settled as one. The unused part becomes the payer's credit. Paths with a floor do not offer this rail.
  */
 export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Rail<ReadCredential> {
-  const telling: Telling = {
+  const receiptFormat: ReceiptFormat = {
     type: 'mpp',
     names: ['payment-receipt'],
     headers: ({ state, transaction }, hold): Readonly<Record<string, string>> =>
@@ -93,14 +93,14 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
         wallet,
         proof,
         challengeId,
-        telling,
+        receiptFormat,
       } as const
       return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, checkedPayment, quote, raw))
     },
-    settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),
+    settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, receiptFormat),
     release: (hold) => desk.release(hold.rid),
-    takeAhead: (hold) => takeAhead(desk, hold, telling),
-    receipts: telling.names,
+    takeAhead: (hold) => takeAhead(desk, hold, receiptFormat),
+    receipts: receiptFormat.names,
   }
 }
 

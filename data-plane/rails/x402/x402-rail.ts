@@ -1,6 +1,6 @@
 import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { PaymentDesk, Quote } from '#data-plane/payment.ts'
-import type { Telling } from '#data-plane/rails/claim.ts'
+import type { ReceiptFormat } from '#data-plane/rails/claim.ts'
 import { claimHold, paymentsClosed, refuseDear, settleHold, takeAhead, termsOf } from '#data-plane/rails/claim.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import { paymentRefused } from '#data-plane/rails/rail.ts'
@@ -84,14 +84,14 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
         network,
         wallet,
         proof,
-        telling: TELLING,
+        receiptFormat: RECEIPT_FORMAT,
       } as const
       return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, checkedPayment, quote, raw))
     },
-    settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, TELLING),
+    settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, RECEIPT_FORMAT),
     release: (hold) => desk.release(hold.rid),
-    receipts: TELLING.names,
-    ...(scheme === 'exact' ? { takeAhead: (hold) => takeAhead(desk, hold, TELLING) } : {}),
+    receipts: RECEIPT_FORMAT.names,
+    ...(scheme === 'exact' ? { takeAhead: (hold) => takeAhead(desk, hold, RECEIPT_FORMAT) } : {}),
   }
 }
 
@@ -155,7 +155,7 @@ function payloadOf({ signed, extensions }: SentPayment, accepted: Requirement): 
 }
 
 /** The settlement in the header of x402, under its present name and its older one. */
-const TELLING: Telling = {
+const RECEIPT_FORMAT: ReceiptFormat = {
   type: 'x402',
   names: ['payment-response', 'x-payment-response'],
   headers({ state, transaction, amountMicro, reason }, hold) {

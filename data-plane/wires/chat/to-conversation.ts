@@ -14,7 +14,7 @@ import type {
   ConversationTurn,
   FunctionTool,
   ReasoningPart,
-  ReasoningWish,
+  ReasoningSettings,
   ResponseFormat,
   TextPart,
   ToolCallPart,
@@ -308,7 +308,7 @@ function readFormat(format: unknown): ResponseFormat | undefined {
   }
 }
 
-function readReasoning(body: Json): ReasoningWish | undefined {
+function readReasoning(body: Json): ReasoningSettings | undefined {
   const reasoning = isRecord(body['reasoning']) ? body['reasoning'] : {}
   const effort = wordOf(body['reasoning_effort']) ?? wordOf(reasoning['effort'])
   const maxTokens = reasoning['max_tokens']

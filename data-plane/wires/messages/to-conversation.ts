@@ -15,7 +15,7 @@ import type {
   FilePart,
   FunctionTool,
   ImagePart,
-  ReasoningWish,
+  ReasoningSettings,
   ResponseFormat,
   TextPart,
   ToolChoice,
@@ -133,7 +133,7 @@ export function askedOf({ body, isStreamed }: MessagesRequest): AnswerContext {
 }
 
 /** OpenAI has no level above `high`. */
-function readEffort(config: unknown): ReasoningWish | undefined {
+function readEffort(config: unknown): ReasoningSettings | undefined {
   const effort = isRecord(config) ? wordOf(config['effort']) : undefined
   return effort === undefined ? undefined : { effort: effort === 'max' || effort === 'xhigh' ? 'high' : effort }
 }
@@ -286,7 +286,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   return name === undefined ? undefined : { name: sellerName(name) }
 }
 
-function readThinking(thinking: unknown): ReasoningWish | undefined {
+function readThinking(thinking: unknown): ReasoningSettings | undefined {
   if (!isRecord(thinking)) return undefined
   const budget = thinking['budget_tokens']
   if (thinking['type'] === 'disabled') return { isEnabled: false }

@@ -11,7 +11,7 @@ import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
 import { serviceOf } from '#shared/members/surcharge.ts'
-import type { Conversation, ReasoningWish, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import type { Conversation, ReasoningSettings, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
 import { extrasIn } from '#shared/protocols/middle-form/taken-extras.ts'
 import { readInput } from './input-items.ts'
 import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
@@ -93,7 +93,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
     json,
     model,
     conversation: {
-      ...wishesOf(body, tools, input.adaptedParams),
+      ...settingsOf(body, tools, input.adaptedParams),
       system: [...(instructions === undefined ? [] : [{ kind: 'text' as const, text: instructions }]), ...input.system],
       turns: input.turns,
     },
@@ -115,9 +115,9 @@ function toolsIn(input: unknown): readonly unknown[] {
 
 const ADDING: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
 
-type Wishes = Omit<Conversation, 'system' | 'turns'>
+type Settings = Omit<Conversation, 'system' | 'turns'>
 
-function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes {
+function settingsOf(body: Body, given: Tools, leftOut: readonly string[]): Settings {
   const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given)
   const maxTokens = body['max_output_tokens']
   const verbosity = isRecord(body['text']) ? body['text']['verbosity'] : undefined
@@ -164,7 +164,7 @@ function readFormat(text: unknown): ResponseFormat | undefined {
   }
 }
 
-function readReasoning(value: unknown): ReasoningWish | undefined {
+function readReasoning(value: unknown): ReasoningSettings | undefined {
   if (!isRecord(value)) return undefined
   const { effort, max_tokens: maxTokens } = value
   if (!isAbsent(effort) && typeof effort !== 'string')

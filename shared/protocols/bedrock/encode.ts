@@ -5,7 +5,7 @@ import { hasCacheMarks, hasCallMembers } from '#shared/protocols/middle-form/con
 import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 import { UNKNOWN_TO_CLAUDE } from '#shared/protocols/middle-form/sampling-knobs.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import { thinkingOf, wishesThought } from '#shared/protocols/middle-form/thinking.ts'
+import { asksForThought, thinkingOf } from '#shared/protocols/middle-form/thinking.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { AMAZON_EVENT_STREAM } from './event-stream.ts'
@@ -139,7 +139,7 @@ function sampleInto(
   const effort = maker === 'openai' ? effortOf(conversation) : undefined
   if (thinking !== undefined) fields.push(`"thinking":${JSON.stringify(thinking)}`)
   else if (effort !== undefined) fields.push(`"reasoning_effort":${JSON.stringify(effort)}`)
-  else if (wishesThought(conversation)) adapt('reasoning')
+  else if (asksForThought(conversation)) adapt('reasoning')
   const isFree = thinking === undefined
   if (temperature !== undefined) {
     if (isFree && takesMember(model, 'temperature')) {
@@ -161,7 +161,7 @@ function sampleInto(
 
 function effortOf(conversation: Conversation): string | undefined {
   const { effort = '' } = conversation.reasoning ?? {}
-  return wishesThought(conversation) && EFFORTS.has(effort) ? effort : undefined
+  return asksForThought(conversation) && EFFORTS.has(effort) ? effort : undefined
 }
 
 function stopOf({ stop }: Conversation, model: Model, adapt: Adapt): readonly string[] {

@@ -1,5 +1,5 @@
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
-import type { Conversation, ReasoningWish } from '#shared/protocols/middle-form/conversation.ts'
+import type { Conversation, ReasoningSettings } from '#shared/protocols/middle-form/conversation.ts'
 import { FIRST_THINKING, FIRST_WITH_LEVELS, generationOf, nameOf } from './generation.ts'
 
 /**
@@ -49,7 +49,7 @@ export function thinkingOf({ reasoning }: Pick<Conversation, 'reasoning'>, plan:
   return generation < FIRST_WITH_LEVELS ? byBudget(reasoning, name, plan) : byLevel(reasoning, name, generation)
 }
 
-function isOff({ isEnabled, effort }: ReasoningWish): boolean {
+function isOff({ isEnabled, effort }: ReasoningSettings): boolean {
   return isEnabled === false || effort === 'none'
 }
 
@@ -59,7 +59,7 @@ function budgetsOf(name: string): { readonly off: number; readonly least: number
   return { off: 0, least: name.includes('lite') ? 512 : 1, most: 24_576 }
 }
 
-function byBudget(reasoning: ReasoningWish, name: string, { maxOutputTokens }: EncodePlan): GeminiThinking {
+function byBudget(reasoning: ReasoningSettings, name: string, { maxOutputTokens }: EncodePlan): GeminiThinking {
   const { off, least, most } = budgetsOf(name)
   if (isOff(reasoning)) return { config: { thinkingBudget: off }, isChanged: off > 0 }
   const { effort = USUAL_EFFORT, maxTokens = BUDGETS.get(effort) ?? 8_192 } = reasoning
@@ -69,7 +69,7 @@ function byBudget(reasoning: ReasoningWish, name: string, { maxOutputTokens }: E
   return { config: { includeThoughts: true, thinkingBudget: budget }, isChanged }
 }
 
-function byLevel(reasoning: ReasoningWish, name: string, generation: number): GeminiThinking {
+function byLevel(reasoning: ReasoningSettings, name: string, generation: number): GeminiThinking {
   const isPro = name.includes('pro')
   const least = isPro ? 'LOW' : 'MINIMAL'
   if (isOff(reasoning)) return { config: { thinkingLevel: least }, isChanged: true }

@@ -6,7 +6,7 @@ import { hasCallMembers } from '#shared/protocols/middle-form/conversation.ts'
 import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 import { UNKNOWN_TO_CLAUDE } from '#shared/protocols/middle-form/sampling-knobs.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import { thinkingOf, wishesThought } from '#shared/protocols/middle-form/thinking.ts'
+import { asksForThought, thinkingOf } from '#shared/protocols/middle-form/thinking.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { cacheMark, messagesOf } from './turns.ts'
 
@@ -89,7 +89,7 @@ function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Ad
   const { temperature, topP, topK } = conversation.sampling
   const { model } = plan.target
   const thinking = thinkingOf(conversation, plan)
-  if (thinking === undefined && wishesThought(conversation)) adapt('reasoning')
+  if (thinking === undefined && asksForThought(conversation)) adapt('reasoning')
   const knobs = [
     ['temperature', temperature === undefined ? undefined : Math.min(temperature, MAX_TEMPERATURE)],
     ['top_p', topP],

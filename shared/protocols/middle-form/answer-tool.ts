@@ -10,10 +10,10 @@ const WRAPPER = 'answer'
 /** The tool through which a model gives its answer where the protocol has no response format. */
 type AnswerTool = { readonly name: string; readonly isWrapped: boolean; readonly schema: FunctionTool['schema'] }
 
-type Wishes = Pick<Conversation, 'tools' | 'toolChoice' | 'responseFormat'>
+type AnswerSettings = Pick<Conversation, 'tools' | 'toolChoice' | 'responseFormat'>
 
 /** A call that the buyer forces comes first. The format then applies to a later turn. */
-function answerToolOf({ tools, toolChoice, responseFormat }: Wishes): AnswerTool | undefined {
+function answerToolOf({ tools, toolChoice, responseFormat }: AnswerSettings): AnswerTool | undefined {
   if (responseFormat === undefined || isForced(toolChoice)) return undefined
   let name = NAME
   while (tools.some((tool) => tool.name === name)) name += '_'
@@ -70,8 +70,8 @@ export function askByTool(conversation: Conversation): Conversation {
  * Reads the call of the answer tool as the answer's text. Text beside the call would make that JSON invalid, so it is
  * held back and passed on only when no call follows.
  */
-export function readByTool(reader: AnswerReader, wishes: Wishes): AnswerReader {
-  const answerTool = answerToolOf(wishes)
+export function readByTool(reader: AnswerReader, settings: AnswerSettings): AnswerReader {
+  const answerTool = answerToolOf(settings)
   if (answerTool === undefined) return reader
   const state: State = { ...answerTool, heldEvents: [], answer: undefined, input: '', skipped: 0, isReleased: false }
   return {

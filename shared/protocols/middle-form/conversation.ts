@@ -24,7 +24,7 @@ export type Conversation = {
   /** The answer ends at any of these texts. */
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat | undefined
-  readonly reasoning: ReasoningWish | undefined
+  readonly reasoning: ReasoningSettings | undefined
   /**
    * Members that only OpenAI's protocols have, under their names in chats. Each is listed in `adaptedParams` as well,
    * and a protocol that supports it removes its name from there.
@@ -178,7 +178,7 @@ export type ResponseFormat =
     }
 
 /** The requested amount of reasoning: an effort word, a number of tokens, or none. */
-export type ReasoningWish = {
+export type ReasoningSettings = {
   /** `minimal`, `low`, `medium`, `high` … */
   readonly effort?: string
   readonly maxTokens?: number

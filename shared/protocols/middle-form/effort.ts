@@ -1,4 +1,4 @@
-import type { ReasoningWish } from './conversation.ts'
+import type { ReasoningSettings } from './conversation.ts'
 
 /** The smallest reasoning budget in tokens of each effort word. */
 const EFFORT_FROM_TOKENS: readonly (readonly [leastTokens: number, effort: string])[] = [
@@ -8,7 +8,7 @@ const EFFORT_FROM_TOKENS: readonly (readonly [leastTokens: number, effort: strin
 ]
 
 /** OpenAI's effort word for reasoning settings, also for a budget in tokens. Undefined where neither is given. */
-export function effortOf({ effort, maxTokens }: ReasoningWish): string | undefined {
+export function effortOf({ effort, maxTokens }: ReasoningSettings): string | undefined {
   if (effort !== undefined || maxTokens === undefined) return effort
   return EFFORT_FROM_TOKENS.find(([least]) => maxTokens >= least)?.[1]
 }

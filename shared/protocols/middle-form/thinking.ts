@@ -25,7 +25,7 @@ export type Thinking = { readonly type: 'enabled'; readonly budget_tokens: numbe
  */
 export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: EncodePlan): Thinking | undefined {
   const { reasoning = {}, toolChoice } = conversation
-  if (!wishesThought(conversation)) return undefined
+  if (!asksForThought(conversation)) return undefined
   if (toolChoice === 'required' || typeof toolChoice === 'object') return undefined
   if (!mayThink(target.model)) return undefined
   if (maxOutputTokens <= MIN_THINKING_TOKENS || isAmidCalls(conversation)) return undefined
@@ -35,7 +35,7 @@ export function thinkingOf(conversation: Conversation, { maxOutputTokens, target
 }
 
 /** True for a conversation that asks for reasoning. */
-export function wishesThought({ reasoning }: Conversation): boolean {
+export function asksForThought({ reasoning }: Conversation): boolean {
   return reasoning !== undefined && reasoning.isEnabled !== false && reasoning.effort !== 'none'
 }
 

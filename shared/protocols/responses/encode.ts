@@ -54,7 +54,7 @@ export function encodeResponses(conversation: Conversation, plan: EncodePlan): E
     model: plan.offer.providerModel,
     ...(instructions !== '' && { instructions }),
     input: inputItems(turns, conversation.origins),
-    ...wishesOf({ ...conversation, extras }, plan.target.model, adapt),
+    ...settingsOf({ ...conversation, extras }, plan.target.model, adapt),
     ...fixedMembers(plan, isStreamed),
   }
   return {
@@ -66,7 +66,7 @@ export function encodeResponses(conversation: Conversation, plan: EncodePlan): E
   }
 }
 
-function wishesOf(conversation: Conversation, model: Model, adapt: Adapt): object {
+function settingsOf(conversation: Conversation, model: Model, adapt: Adapt): object {
   const { sampling, tools, toolChoice, parallelToolCalls, responseFormat, origins, user, serviceTier } = conversation
   const { verbosity, ...cached } = conversation.extras ?? {}
   const takes = (name: string, value: unknown) => {

@@ -29,7 +29,7 @@ const PRICES = { prompt: '0.000004', completion: '0.00002' }
 export type Buyer = { readonly account: string; readonly key: string; readonly actor: BuyerActor }
 export type SellerName = 'a' | 'b'
 
-export type OfferWish = {
+export type OfferInput = {
   readonly model: string
   /** The name of the model at the sample provider: one of its list, or `sandbox/…` for one that misbehaves. */
   readonly providerModel: string
@@ -46,7 +46,7 @@ export type Market = {
   /** Adds videos to the catalogue, at a cent per second. */
   film(...names: string[]): Promise<void>
   /** Creates an offer. Returns its id. */
-  offer(wish: OfferWish): Promise<string>
+  offer(given: OfferInput): Promise<string>
   seller(name: SellerName): SellerActor
   /** Sets new prices of a model, in US dollars per token. */
   price(name: string, prompt: string, completion: string): Promise<void>

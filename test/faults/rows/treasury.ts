@@ -61,8 +61,8 @@ export const OFTEN = {
 export type Payer = { readonly wallet: ChainWallet; readonly key: string; readonly actor: BuyerActor }
 
 async function newPayer({ market, secrets }: World, wallet: ChainWallet): Promise<Payer> {
-  const wish = { wallet: wallet.address.toLowerCase(), keys: ['buyer'] }
-  const { buyerKey } = await invoke(market.plane, OPERATOR, createUser, wish)
+  const given = { wallet: wallet.address.toLowerCase(), keys: ['buyer'] }
+  const { buyerKey } = await invoke(market.plane, OPERATOR, createUser, given)
   const key = buyerKey?.reveal() ?? ''
   secrets.all.set(`the key of ${wallet.address}`, key)
   const actor = await authenticate(market.plane, key)

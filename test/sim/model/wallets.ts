@@ -53,7 +53,7 @@ export type Demand =
 const Challenge = z.looseObject({ id: z.string(), realm: z.string(), request: z.string() })
 type Challenge = z.infer<typeof Challenge>
 
-type Wish = {
+type PaymentFields = {
   readonly payer: string
   readonly nonce: bigint
   readonly overMicro: bigint
@@ -94,7 +94,7 @@ function demandOf(challenge: Challenge): Demand {
 }
 
 /** Signs a payment. A cheat makes the payment invalid. */
-export function signPayment(demand: Demand, { payer, nonce, overMicro, now, cheat }: Wish): SignedByWallet {
+export function signPayment(demand: Demand, { payer, nonce, overMicro, now, cheat }: PaymentFields): SignedByWallet {
   const until = BigInt(Math.floor(now / 1_000) + demand.seconds)
   const most = cheat === 'lower' ? demand.amount - 1n : demand.amount + (demand.isExact ? 0n : overMicro)
   const bounds = { until, most }

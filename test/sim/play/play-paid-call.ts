@@ -39,8 +39,8 @@ export async function playPaidCall(
   const { payer } = WALLETS[plan.wallet % WALLETS.length] ?? WALLETS[0]
   const { model, ground } = watch
   const { cheat } = plan
-  const wish = { payer, cheat, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
-  const signed = signPayment(demand, { ...wish, now: ground.scheduler.wall() })
+  const input = { payer, cheat, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
+  const signed = signPayment(demand, { ...input, now: ground.scheduler.wall() })
   const payment: ModelPayment = {
     ...signed,
     onlyFor: demand.by === 'mpp' ? body : undefined,

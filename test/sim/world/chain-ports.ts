@@ -46,7 +46,7 @@ export function openChainPayments(user: ChainUser): PaymentParts {
   const account = {
     address: FACILITATOR,
     // Signatures are not checked in this world. The signed text is the same each time.
-    signTransaction: async (wish: TransactionSerializable): Promise<Hex> => serializeTransaction(wish, SIGNATURE),
+    signTransaction: async (input: TransactionSerializable): Promise<Hex> => serializeTransaction(input, SIGNATURE),
   } as const
   const sender = createChainSender({ ...keeping, rpc, chainId: CHAIN_ID, account })
   const schemes = schemesOf(user, sender)

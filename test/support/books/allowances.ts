@@ -111,8 +111,8 @@ export function allowing(world: PayoutWorld) {
     /** Books a call of the buyer, as its capture would. */
     async spend({ user }: Depositor, charge: number): Promise<void> {
       const seller = await world.seller(0)
-      const wish = { account: user.buyerAccount, sellerAccount: seller.account, charge, hold: charge, feeBps: 0 }
-      const read = readEvent(eventText(wish, { offer: `ofr_${seller.id.slice(4)}` }), 'test', RAIL_POSTINGS)
+      const input = { account: user.buyerAccount, sellerAccount: seller.account, charge, hold: charge, feeBps: 0 }
+      const read = readEvent(eventText(input, { offer: `ofr_${seller.id.slice(4)}` }), 'test', RAIL_POSTINGS)
       if (isPoison(read)) throw new Error(`no event: ${read.detail}`)
       const { balances } = await gate.ledger.transact((trx) => bookCalls(trx, [read], 'test'))
       await confirmBuyers(gate, balances)

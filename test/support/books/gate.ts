@@ -223,7 +223,7 @@ export async function markDead(root: string, node: Node): Promise<void> {
   await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), startTicks: '1' }))
 }
 
-type Wish = {
+type ReserveOptions = {
   want?: number
   min?: number
   ttlMs?: number
@@ -234,19 +234,19 @@ type Wish = {
   rid?: RequestId
 }
 
-export function reserveRequest(account: AccountId, wish: Wish = {}): ReserveRequest {
-  const want = wish.want ?? 100
+export function reserveRequest(account: AccountId, options: ReserveOptions = {}): ReserveRequest {
+  const want = options.want ?? 100
   return {
-    rid: wish.rid ?? ids.requestId(),
+    rid: options.rid ?? ids.requestId(),
     account,
-    keyId: wish.keyId ?? null,
+    keyId: options.keyId ?? null,
     wantMicro: microUsd(want),
-    minMicro: microUsd(wish.min ?? want),
-    ttlMs: wish.ttlMs ?? 60_000,
+    minMicro: microUsd(options.min ?? want),
+    ttlMs: options.ttlMs ?? 60_000,
     caps: {
-      dailyMicro: wish.daily === undefined ? null : microUsd(wish.daily),
-      monthlyMicro: wish.monthly === undefined ? null : microUsd(wish.monthly),
-      ...(wish.budgets && { budgets: wish.budgets }),
+      dailyMicro: options.daily === undefined ? null : microUsd(options.daily),
+      monthlyMicro: options.monthly === undefined ? null : microUsd(options.monthly),
+      ...(options.budgets && { budgets: options.budgets }),
     },
   }
 }

@@ -35,10 +35,10 @@ export type Scheme = 'exact' | 'upto'
 export type Signed = { readonly payload: PaymentPayload; readonly requirement: PaymentRequirements }
 
 /** The members of a claim that a test sets. All others are valid. */
-export type ClaimWish = { readonly rid?: string; readonly bodyDigest?: string; readonly serveUntil?: number }
+export type ClaimOptions = { readonly rid?: string; readonly bodyDigest?: string; readonly serveUntil?: number }
 
 /** A settlement in tests: the charge in micro-USD, or null for money that is taken before the service. */
-export type SettleWish = { readonly waitMs?: number; readonly event?: string }
+export type SettleOptions = { readonly waitMs?: number; readonly event?: string }
 
 /** Payments on a chain, with the ledger that books them. */
 export type PaymentWorld = {
@@ -53,10 +53,10 @@ export type PaymentWorld = {
   requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements>
   /** A payment by the stock client. Without `permit`, a payer by upto needs an allowance. */
   sign(wallet: ChainWallet, scheme: Scheme, amount: bigint, permit?: boolean): Promise<Signed>
-  claim(signed: Signed, wish?: ClaimWish, ctx?: TurnCtx): Promise<ClaimAnswer>
+  claim(signed: Signed, input?: ClaimOptions, ctx?: TurnCtx): Promise<ClaimAnswer>
   /** Claims a payment and checks that the claim is accepted. Returns the request id. */
-  claimed(signed: Signed, wish?: ClaimWish): Promise<string>
-  settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: TurnCtx): Promise<SettleAnswer>
+  claimed(signed: Signed, input?: ClaimOptions): Promise<string>
+  settle(rid: string, charge: bigint | null, input?: SettleOptions, ctx?: TurnCtx): Promise<SettleAnswer>
   /** Ends the claim of a call that owes nothing. */
   release(rid: string): Promise<void>
   /** The usage event of a claimed call, with a charge in micro-USD. */
@@ -79,10 +79,10 @@ export type Claimed = { readonly rid: string; readonly wallet: ChainWallet; read
 /** Claims a payment of this amount by a new wallet with some money. */
 export async function claimAnew(
   world: Pick<PaymentWorld, 'sign' | 'claimed' | 'chain'>,
-  wish: { readonly scheme: Scheme; readonly amount: bigint; readonly money: Parameters<TestChain['newWallet']>[0] },
+  input: { readonly scheme: Scheme; readonly amount: bigint; readonly money: Parameters<TestChain['newWallet']>[0] },
 ): Promise<Claimed> {
-  const wallet = await world.chain.newWallet(wish.money)
-  const signed = await world.sign(wallet, wish.scheme, wish.amount)
+  const wallet = await world.chain.newWallet(input.money)
+  const signed = await world.sign(wallet, input.scheme, input.amount)
   return { wallet, signed, rid: await world.claimed(signed) }
 }
 
@@ -223,35 +223,35 @@ function asking(ctx: TurnCtx, seller: AccountId) {
     if (found === undefined) throw new Error(`no payment of ${rid}`)
     return found
   }
-  const claim = ({ payload, requirement }: Signed, wish: ClaimWish = {}, by = ctx) =>
+  const claim = ({ payload, requirement }: Signed, input: ClaimOptions = {}, by = ctx) =>
     claimPayment(
       by,
       ClaimAskSchema.parse({
-        rid: wish.rid ?? ids.ulid(),
+        rid: input.rid ?? ids.ulid(),
         rail: requirement.scheme === 'upto' ? 'x402-upto' : 'x402-exact',
         amountMicro: requirement.amount,
-        bodyDigest: wish.bodyDigest ?? DIGEST,
+        bodyDigest: input.bodyDigest ?? DIGEST,
         payload,
         requirement,
-        serveUntil: wish.serveUntil ?? Date.now() + SERVE_MS,
+        serveUntil: input.serveUntil ?? Date.now() + SERVE_MS,
       }),
     )
   const eventOf = async (rid: string, charge: bigint) => {
     const { rail, account, payer, amount } = await row(rid)
-    const wish = { rid, account, sellerAccount: seller, charge: Number(charge), hold: Number(amount) }
-    return eventText(wish, { rail, keyId: null, wallet: payer })
+    const input = { rid, account, sellerAccount: seller, charge: Number(charge), hold: Number(amount) }
+    return eventText(input, { rail, keyId: null, wallet: payer })
   }
   return {
     row,
     claim,
     eventOf,
-    claimed: async (signed: Signed, wish: ClaimWish = {}) => {
-      const rid = wish.rid ?? ids.ulid()
-      const answer = await claim(signed, { ...wish, rid })
+    claimed: async (signed: Signed, input: ClaimOptions = {}) => {
+      const rid = input.rid ?? ids.ulid()
+      const answer = await claim(signed, { ...input, rid })
       if (answer.state !== 'claimed') throw new Error(`not claimed: ${JSON.stringify(answer)}`)
       return rid
     },
-    settle: async (rid: string, charge: bigint | null, { waitMs = 10_000, event }: SettleWish = {}, by = ctx) => {
+    settle: async (rid: string, charge: bigint | null, { waitMs = 10_000, event }: SettleOptions = {}, by = ctx) => {
       const text = event ?? (charge === null ? null : await eventOf(rid, charge))
       return settlePayment(by, SettleAskSchema.parse({ rid, event: text, chargeMicro: String(charge ?? 0), waitMs }))
     },

@@ -149,8 +149,8 @@ type Parts = Pick<PayoutWorld, 'gate' | 'db' | 'chain' | 'ctx'>
 
 function selling({ gate, db, chain }: Parts, buyer: AccountId): Pick<PayoutWorld, 'seller' | 'earn'> {
   const earn: PayoutWorld['earn'] = async (seller, amountMicro, offer = `ofr_${seller.id.slice(4)}`) => {
-    const wish = { account: buyer, sellerAccount: seller.account, charge: amountMicro, hold: amountMicro, feeBps: 0 }
-    const read = readEvent(eventText(wish, { offer }), 'test', RAIL_POSTINGS)
+    const given = { account: buyer, sellerAccount: seller.account, charge: amountMicro, hold: amountMicro, feeBps: 0 }
+    const read = readEvent(eventText(given, { offer }), 'test', RAIL_POSTINGS)
     if (isPoison(read)) throw new Error(`no event: ${read.detail}`)
     const { balances } = await gate.ledger.transact((trx) => bookCalls(trx, [read], 'test'))
     await confirmBuyers(gate, balances)

@@ -103,14 +103,14 @@ async function sell(play: Play): Promise<void> {
   const [seller, buyer] = [random.pick([...nonEmpty(sellers)]), random.pick([...nonEmpty(buyers)])]
   const amount = random.between(1, 3_000_000)
   if ((await countLost(play)) > 0 || (await balanceOf(world.db, buyer.user.buyerAccount)) < amount) return
-  const wish = {
+  const sale = {
     account: buyer.user.buyerAccount,
     sellerAccount: seller.account,
     charge: amount,
     hold: amount,
     feeBps: 0,
   }
-  const read = readEvent(eventText(wish, { offer: `ofr_${seller.id.slice(4)}` }), 'test', RAIL_POSTINGS)
+  const read = readEvent(eventText(sale, { offer: `ofr_${seller.id.slice(4)}` }), 'test', RAIL_POSTINGS)
   if (isPoison(read)) throw new Error(`no event: ${read.detail}`)
   journal.get(seller)?.push({ read, amount: BigInt(amount) })
   buyer.spent += BigInt(amount)

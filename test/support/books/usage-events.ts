@@ -5,7 +5,7 @@ import { keptBps, microUsd, splitCharge } from '#shared/money.ts'
 const ids = createIds(systemClock)
 
 /** The fields of an event that tests set. Amounts are plain numbers of micro-USD. */
-export type EventWish = {
+export type EventFields = {
   readonly rid?: string
   readonly account?: string
   readonly sellerAccount?: string | null
@@ -17,16 +17,16 @@ export type EventWish = {
 }
 
 /** A usage event as JSON. It can be posted, unless `changes` make it invalid. */
-export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown> = {}): Record<string, unknown> {
-  const { charge = 1_000, feeBps = 500, model = 'gpt-5-mini', startedAt = Date.now() - 1_500 } = wish
+export function usageEvent(fields: EventFields = {}, changes: Record<string, unknown> = {}): Record<string, unknown> {
+  const { charge = 1_000, feeBps = 500, model = 'gpt-5-mini', startedAt = Date.now() - 1_500 } = fields
   const { sellerNet, fee } = splitCharge(microUsd(charge), keptBps(feeBps))
   return {
     v: 1,
-    rid: wish.rid ?? ids.ulid(),
+    rid: fields.rid ?? ids.ulid(),
     startedAt,
     endedAt: startedAt + 1_400,
     node: 'node-1',
-    account: wish.account ?? 'acc_buyer',
+    account: fields.account ?? 'acc_buyer',
     keyId: 'key_test',
     rail: 'credit',
     wire: 'chat',
@@ -34,7 +34,7 @@ export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown
     model,
     requestedModel: model,
     offer: 'ofr_test',
-    sellerAccount: wish.sellerAccount === undefined ? 'acc_seller' : wish.sellerAccount,
+    sellerAccount: fields.sellerAccount === undefined ? 'acc_seller' : fields.sellerAccount,
     provider: 'sandbox-a',
     servedBy: 'marketplace',
     isStreamed: false,
@@ -47,7 +47,7 @@ export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown
     priceVersion: 'v1',
     keptBps: 6_000,
     feeBps,
-    holdMicro: String(wish.hold ?? Math.max(charge, 5_000)),
+    holdMicro: String(fields.hold ?? Math.max(charge, 5_000)),
     chargeMicro: String(charge),
     listMicro: String(charge * 2),
     sellerNetMicro: sellerNet.toString(),
@@ -65,6 +65,6 @@ export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown
 }
 
 /** A usage event as text. */
-export function eventText(wish: EventWish = {}, changes: Record<string, unknown> = {}): string {
-  return JSON.stringify(usageEvent(wish, changes))
+export function eventText(fields: EventFields = {}, changes: Record<string, unknown> = {}): string {
+  return JSON.stringify(usageEvent(fields, changes))
 }

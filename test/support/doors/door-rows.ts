@@ -38,12 +38,12 @@ const aWebhook = ({ ids: { webhook } }: DoorWorld) => ({ id: webhook })
 const newBuyerKey = async ({ make }: DoorWorld) => ({ id: await make('/v1/buyer/keys', { label: 'new' }) })
 
 function wireOffer(world: DoorWorld) {
-  const { model, apiKey, sellerBaseUrl, discount } = world.offerWish()
+  const { model, apiKey, sellerBaseUrl, discount } = world.offerInput()
   return { model, api_key: apiKey, seller_base_url: sellerBaseUrl, discount }
 }
 
 const placeOf = (world: DoorWorld) => {
-  const { apiKey, sellerBaseUrl: baseUrl } = world.offerWish()
+  const { apiKey, sellerBaseUrl: baseUrl } = world.offerInput()
   return { apiKey, baseUrl }
 }
 
@@ -156,7 +156,7 @@ const TEAMS: readonly DoorRow[] = [
 ]
 
 const SELLING: readonly DoorRow[] = [
-  ofOffer(changes('offer.create', 'createOffer', 'offer.create', ({ offerWish }) => offerWish())),
+  ofOffer(changes('offer.create', 'createOffer', 'offer.create', ({ offerInput }) => offerInput())),
   ofOffer(reads('offer.list', 'offers', 'offer.list', () => ({ maxItems: 5 }))),
   without(
     ['offer'],
@@ -187,7 +187,7 @@ const SELLING: readonly DoorRow[] = [
   ofOffer(
     changes('offer.rotate-credential', 'rotateOfferCredential', 'offer.rotateCredential', async (world) => ({
       ...(await newOffer(world)),
-      apiKey: world.offerWish().apiKey,
+      apiKey: world.offerInput().apiKey,
     })),
   ),
   changes('offer.bulk-create', 'bulkCreateOffers', 'offer.bulkCreate', (world) => ({

@@ -33,7 +33,7 @@ export type DoorWorld = {
   inviteLink(): Promise<string>
   /** Creates a member who has joined an organisation of the user. */
   joined(organization: string): Promise<string>
-  offerWish(changes?: object): { model: string; apiKey: string; sellerBaseUrl: string; discount: number }
+  offerInput(changes?: object): { model: string; apiKey: string; sellerBaseUrl: string; discount: number }
 }
 type Thing =
   | 'organization'
@@ -90,7 +90,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
       .parse((await market.rest('GET', '/v1/auth/session', { headers: guestSession })).body)
     return user
   }
-  const offerWish = (changes: object = {}) => ({
+  const offerInput = (changes: object = {}) => ({
     model: 'gpt-test',
     apiKey: newProviderKey(),
     sellerBaseUrl: market.provider.url,
@@ -98,7 +98,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     ...changes,
   })
 
-  const { apiKey, sellerBaseUrl } = offerWish()
+  const { apiKey, sellerBaseUrl } = offerInput()
   const organization = await make('/v1/organizations', { name: 'Team' })
   const at = `/v1/organizations/${organization}`
   const workspace = await make(`${at}/workspaces`, { name: 'Main' })
@@ -154,7 +154,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     invite,
     inviteLink,
     joined,
-    offerWish,
+    offerInput,
   }
 
   /** Books a call and a whole long job that the user bought from the user's own offer. Returns the user's accounts. */

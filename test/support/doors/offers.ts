@@ -9,7 +9,7 @@ let keys = 0
 export const newProviderKey = (): string => `sk-good-canary-${++keys}-abcdefgh`
 
 /** A seller's request to sell the market's sample provider with a key of its own. */
-export const offerWish = (market: TestMarket, changes: object = {}) => ({
+export const offerInput = (market: TestMarket, changes: object = {}) => ({
   model: 'gpt-test',
   apiKey: newProviderKey(),
   sellerBaseUrl: market.provider.url,
@@ -19,4 +19,4 @@ export const offerWish = (market: TestMarket, changes: object = {}) => ({
 
 /** Puts an offer on sale. */
 export const listOffer = (market: TestMarket, seller: SellerActor, changes: object = {}) =>
-  invoke(market.plane, seller, createOffer, offerWish(market, changes), { idempotencyKey: market.plane.ids.ulid() })
+  invoke(market.plane, seller, createOffer, offerInput(market, changes), { idempotencyKey: market.plane.ids.ulid() })

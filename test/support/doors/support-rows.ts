@@ -41,7 +41,7 @@ async function heldCall({ market }: DoorWorld) {
 }
 
 /** Filters under a name that no other view has. */
-const viewWish = ({ market }: DoorWorld) => ({
+const viewInput = ({ market }: DoorWorld) => ({
   screen: 'logs',
   name: `View ${market.plane.ids.ulid()}`,
   query: 'period=7d',
@@ -52,20 +52,20 @@ export const SUPPORT_ROWS: readonly DoorRow[] = [
   link('statement.export', 'statementExport', 'statement.export', () => ({ month: '2026-01', format: 'pdf' })),
   without(
     ['name'],
-    changes('saved-view.create', 'createSavedView', 'savedView.create', (world) => viewWish(world)),
+    changes('saved-view.create', 'createSavedView', 'savedView.create', (world) => viewInput(world)),
   ),
   reads('saved-view.list', 'savedViews', 'savedView.list', () => ({ screen: 'models' })),
   without(
     ['name'],
     changes('saved-view.update', 'updateSavedView', 'savedView.update', async (world) => ({
-      view: await world.make('/v1/views', viewWish(world)),
+      view: await world.make('/v1/views', viewInput(world)),
       query: 'outcome=failed',
     })),
   ),
   without(
     ['name'],
     changes('saved-view.remove', 'removeSavedView', 'savedView.remove', async (world) => ({
-      view: await world.make('/v1/views', viewWish(world)),
+      view: await world.make('/v1/views', viewInput(world)),
     })),
   ),
   ...by('nobody', [reads('provider.choices', 'providerChoices', 'probe.providers')]),

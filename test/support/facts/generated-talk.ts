@@ -37,7 +37,7 @@ export const signature = (at: number) => Buffer.from(`signature ${at}`).toString
 export const idOf = (at: number, place: number) => `call_${at}_${place}`
 
 /** The conversation as a request of the chat wire. */
-export function asChat(model: string, { system, exchanges, question, ...wish }: Talk) {
+export function asChat(model: string, { system, exchanges, question, ...rest }: Talk) {
   const messages = exchanges.flatMap(({ said, picture, answered, calls }, at) => [
     {
       role: 'user',
@@ -76,17 +76,17 @@ export function asChat(model: string, { system, exchanges, question, ...wish }: 
       ...messages,
       { role: 'user', content: question },
     ],
-    stream: wish.isStreamed,
-    ...(wish.hasTools && {
+    stream: rest.isStreamed,
+    ...(rest.hasTools && {
       tools: [{ type: 'function', function: { name: 'weather', description: 'Weather.', parameters: SCHEMA } }],
-      ...(wish.choice && { tool_choice: wish.choice }),
+      ...(rest.choice && { tool_choice: rest.choice }),
     }),
-    temperature: wish.temperature,
-    top_p: wish.topP,
-    seed: wish.seed,
-    ...(wish.stops.length > 0 && { stop: wish.stops }),
-    reasoning_effort: wish.effort,
-    ...(wish.hasFormat && { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA } } }),
-    ...(wish.isPriority && { service_tier: 'priority' }),
+    temperature: rest.temperature,
+    top_p: rest.topP,
+    seed: rest.seed,
+    ...(rest.stops.length > 0 && { stop: rest.stops }),
+    reasoning_effort: rest.effort,
+    ...(rest.hasFormat && { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA } } }),
+    ...(rest.isPriority && { service_tier: 'priority' }),
   }
 }

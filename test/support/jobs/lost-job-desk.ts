@@ -35,30 +35,30 @@ export async function openLostJobDesk() {
 
   const lose = (rid: string) => market.world.redis.del(moneyKeys.job(rid))
   const listed = async ({ account }: { readonly account: AccountId }, isSure = true) => {
-    const wish = { kind: 'video', after: undefined, limit: 10, isAscending: false }
-    return (await store(isSure).list(account, wish)).map(({ job }) => job.rid)
+    const filter = { kind: 'video', after: undefined, limit: 10, isAscending: false }
+    return (await store(isSure).list(account, filter)).map(({ job }) => job.rid)
   }
   /** A job whose record a worker has just rebuilt from the ledger. */
   const recorded = async () => {
-    const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
+    const newJob = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
     const now = market.plane.clock.now()
-    await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
-    await wait(wish.rid)
+    await jobs.post(submitText({ ...newJob, startedAt: now }, now + DAY))
+    await wait(newJob.rid)
     await jobs.turn(told('running'))
-    return wish
+    return newJob
   }
-  const again = async (wish: Awaited<ReturnType<typeof recorded>>, answer = told('running')) => {
-    await wait(wish.rid)
+  const again = async (newJob: Awaited<ReturnType<typeof recorded>>, answer = told('running')) => {
+    await wait(newJob.rid)
     await jobs.turn(answer)
-    return store().find(wish.rid)
+    return store().find(newJob.rid)
   }
 
   /** Gives up the payment of a job. */
-  const giveUpPayment = async (wish: { readonly rid: string; readonly account: string }) => {
+  const giveUpPayment = async (newJob: { readonly rid: string; readonly account: string }) => {
     const [asset, payer] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`)
     await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, payload,
         requirement, body_digest, valid_until, serve_until, state)
-      values (${wish.rid}, 'x402-exact', 'eip155:8453', ${asset}, ${payer}, ${wish.rid}, ${wish.account}, 10000, 10000,
+      values (${newJob.rid}, 'x402-exact', 'eip155:8453', ${asset}, ${payer}, ${newJob.rid}, ${newJob.account}, 10000, 10000,
         '{}', '{}', ${'d'.repeat(64)}, now(), now(), 'written_off')`.execute(market.plane.db)
   }
 

@@ -122,8 +122,8 @@ async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Prom
       },
       ...(body && { body: JSON.stringify(body) }),
     })
-  const wish = { label: 'a file of tests', rate_limit_rpm: CALLS_PER_MINUTE }
-  const made = await ask('POST', '/v1/buyer/keys', first, wish)
+  const input = { label: 'a file of tests', rate_limit_rpm: CALLS_PER_MINUTE }
+  const made = await ask('POST', '/v1/buyer/keys', first, input)
   const text = await made.text()
   if (!made.ok) throw new Error(`a file of tests gets no key: ${text}`)
   const { id, key } = Made.parse(JSON.parse(text))

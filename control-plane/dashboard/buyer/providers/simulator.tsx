@@ -51,7 +51,7 @@ export function Simulator({ rules }: Props) {
     >
       <div className="grid">
         {/* The form begins anew with the values of the address, or with the rules in force. */}
-        <Wishes key={JSON.stringify([search, rules])} rules={rules} />
+        <RequestForm key={JSON.stringify([search, rules])} rules={rules} />
         {isAsked ? (
           <Loaded query={query}>
             {({ routingSimulation }) =>
@@ -76,7 +76,7 @@ type Draft = Readonly<Record<'floor' | 'only' | 'block' | 'order', string>> & {
   readonly isOpen: boolean
 }
 
-function Wishes({ rules }: Props) {
+function RequestForm({ rules }: Props) {
   const search = useSearch({ from: '/buyer/providers' })
   const navigate = useNavigate({ from: '/buyer/providers' })
   const current = search.try === 'yes' ? null : rules

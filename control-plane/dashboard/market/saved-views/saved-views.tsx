@@ -23,9 +23,9 @@ type Props = {
 /** The saved filters of a screen, which a signed-in reader opens, saves, renames and deletes. */
 export function SavedViews({ screen, search }: Props) {
   const { kind } = useViewer()
-  const [isWanted, setWanted] = useState(false)
+  const [isMenuOpened, setMenuOpened] = useState(false)
   const [opened, setOpened] = useState<'new' | 'edit'>()
-  const { data, error } = useScreen(SavedViewsDocument, { screen }, { isOn: isWanted && kind === 'session' })
+  const { data, error } = useScreen(SavedViewsDocument, { screen }, { isOn: isMenuOpened && kind === 'session' })
   // A key has no views: they are kept for a person.
   if (kind !== 'session') return null
   const views = data?.savedViews ?? undefined
@@ -33,7 +33,7 @@ export function SavedViews({ screen, search }: Props) {
   const close = () => setOpened(undefined)
   return (
     <div className="views">
-      <MenuButton text="Saved views" heightPx={MENU_PX} onOpen={() => setWanted(true)}>
+      <MenuButton text="Saved views" heightPx={MENU_PX} onOpen={() => setMenuOpened(true)}>
         {(leave) => (
           <>
             {error === null ? null : <ErrorNotice error={error} />}

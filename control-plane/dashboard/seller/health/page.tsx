@@ -197,7 +197,7 @@ type NowProps = {
 }
 
 /** The offers that fail now. */
-function Now({ report: { ongoing, byOffer, offers }, now, curl, onReset }: NowProps) {
+function Now({ report: { ongoing, ongoingOffers, byOffer, offers }, now, curl, onReset }: NowProps) {
   const newest = Math.max(...byOffer.map(({ lastAt }) => lastAt))
   // A list that is cut may lack the offer of the last outage.
   const last = offers > byOffer.length ? undefined : byOffer.find(({ lastAt }) => lastAt === newest)
@@ -212,8 +212,8 @@ function Now({ report: { ongoing, byOffer, offers }, now, curl, onReset }: NowPr
     </Notice>
   ) : (
     <Card
-      title={ongoing.length === 1 ? '1 offer fails now' : `${count(ongoing.length)} offers fail now`}
-      about="A paused offer gets no calls until it is retried"
+      title={ongoingOffers === 1 ? '1 offer fails now' : `${count(ongoingOffers)} offers fail now`}
+      about={`${ongoingOffers > ongoing.length ? `The newest ${ongoing.length} are listed. ` : ''}A paused offer gets no calls until it is retried`}
       isFlush
     >
       <Table

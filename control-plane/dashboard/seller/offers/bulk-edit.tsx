@@ -53,12 +53,12 @@ type Draft = { readonly discount: string; readonly cap: string; readonly status:
 
 /** The change that a draft makes to an offer; undefined where it makes none. */
 function stepOf(offer: Edited, { discount, cap, status }: Draft): BulkStep | undefined {
-  const wantedStatus = status === 'active' || status === 'paused' ? status : undefined
+  const newStatus = status === 'active' || status === 'paused' ? status : undefined
   const isPriced = discount.trim() !== '' && Number(discount) !== offer.discount
   const isCapped = cap.trim() !== '' && Number(cap) !== offer.capDailyUsd
   // An offer off the market is put back one by one, and operators alone restore a delisted one.
   const isFixed = offer.status === 'inactive' || offer.delistedReason !== null
-  const moved = isFixed || wantedStatus === offer.status ? undefined : wantedStatus
+  const moved = isFixed || newStatus === offer.status ? undefined : newStatus
   if (!isPriced && !isCapped && moved === undefined) return undefined
   const input: Change = {
     ...(isPriced ? { discount: Number(discount) } : {}),

@@ -5,10 +5,14 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { bigint, id, nullable, text } from './tables/column.ts'
+import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
 /** Most alerts of one subject in a day, unless a smaller number is given. A cap has six. */
 const MANY_A_DAY = 1_000
+
+/** A pair of ids after which a page begins: of a webhook, and of a key or a budget. */
+export type AlertPlace = { readonly webhook: string; readonly subject: string }
 
 /** A key with a cap, and a webhook that reports when the key reaches the cap. Amounts are micro-USD. */
 const WATCHED_KEY_ROW = {
@@ -25,12 +29,8 @@ export type WatchedKey = RowOf<typeof WATCHED_KEY_ROW>
  * A page of active keys with a cap, each paired with each webhook that listens for caps, sorted by id, after a pair of
  * ids.
  */
-export async function listWatchedKeys(
-  db: Database,
-  after: { readonly webhook: string; readonly keyId: string },
-  limit: number,
-): Promise<WatchedKey[]> {
-  const rows = await readRows(
+export async function listWatchedKeys(db: Database, after: AlertPlace, limit: number): Promise<WatchedKey[]> {
+  return readRows(
     db,
     WATCHED_KEY_ROW,
     sql`select w.id as webhook, w.account, k.id as "keyId", k.label,
@@ -43,10 +43,50 @@ export async function listWatchedKeys(
       union all select * from api_key where workspace_id = p.id
     ) k on k.type = 'buyer' and k.revoked_at is null
       and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)
-    where w.is_enabled and 'key.cap_reached' = any(w.events) and (w.id, k.id) > (${after.webhook}, ${after.keyId})
+    where w.is_enabled and 'key.cap_reached' = any(w.events) and (w.id, k.id) > (${after.webhook}, ${after.subject})
     order by w.id, k.id limit ${limit}`,
   )
-  return rows
+}
+
+/** A budget, and a webhook that reports when the budget is used up. Amounts are micro-USD. */
+const WATCHED_BUDGET_ROW = {
+  webhook: WEBHOOK_TABLES.webhook.id,
+  budgetId: ORGANIZATION_TABLES.budget.id,
+  organization: ORGANIZATION_TABLES.organization.id,
+  organizationName: ORGANIZATION_TABLES.organization.name,
+  workspace: ORGANIZATION_TABLES.budget.workspace_id,
+  user: ORGANIZATION_TABLES.budget.user_id,
+  /** The name of the workspace, or the wallet of the member; the id of a member without one. */
+  name: text(),
+  limitMicro: ORGANIZATION_TABLES.budget.limit_micro,
+}
+export type WatchedBudget = RowOf<typeof WATCHED_BUDGET_ROW>
+
+/**
+ * A page of budgets, each paired with each webhook that listens for budgets, sorted by id, after a pair of ids. The
+ * webhooks are those of the organisation's owners, admins and billing members, of the member whose budget it is, and of
+ * the account of the workspace.
+ */
+export async function listWatchedBudgets(db: Database, after: AlertPlace, limit: number): Promise<WatchedBudget[]> {
+  return readRows(
+    db,
+    WATCHED_BUDGET_ROW,
+    sql`select w.id as webhook, b.id as "budgetId", o.id as organization, o.name as "organizationName",
+      b.workspace_id as workspace, b.user_id as user, coalesce(p.name, member.wallet, b.user_id) as name,
+      b.limit_micro as "limitMicro"
+    from budget b
+    join organization o on o.id = b.organization_id
+    left join workspace p on p.id = b.workspace_id
+    left join app_user member on member.id = b.user_id
+    join lateral (
+      select u.buyer_account as account from organization_member m join app_user u on u.id = m.user_id
+        where m.organization_id = o.id and (m.role in ('owner', 'admin', 'billing') or m.user_id = b.user_id)
+      union select p.buyer_account where p.id is not null
+    ) listener on true
+    join webhook w on w.account = listener.account and w.is_enabled and 'budget.reached' = any(w.events)
+    where p.closed_at is null and (w.id, b.id) > (${after.webhook}, ${after.subject})
+    order by w.id, b.id limit ${limit}`,
+  )
 }
 
 const ALERT_MARK_ROW = {

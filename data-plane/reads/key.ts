@@ -50,15 +50,23 @@ export async function readKey(sources: KeySources, authorization: string | undef
   const rate = sources.rates.look(payer.keyId ?? payer.account, payer.ratePerMinute ?? keyRatePerMinute)
   const day = capOf(payer.caps.dailyMicro, standing.dayMicro, nextUtcDay(now) / SECOND)
   const month = capOf(payer.caps.monthlyMicro, standing.monthMicro, nextUtcMonth(now) / SECOND)
-  const tighter = tighterOf({ name: 'daily', ...day }, { name: 'monthly', ...month })
+  const budgets = (payer.caps.budgets ?? []).map(({ of, limitMicro }, at) => ({
+    of,
+    ...capOf(limitMicro, standing.budgetsMicro[at] ?? null, nextUtcMonth(now) / SECOND),
+  }))
+  const tightest = tightestOf([
+    { name: 'daily', ...day },
+    { name: 'monthly', ...month },
+    ...budgets.map((budget) => ({ name: 'monthly', ...budget })),
+  ])
   return {
     data: {
       key_id: payer.keyId,
       label,
       expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-      limit: dollars(tighter?.limitMicro ?? null),
-      limit_remaining: dollars(tighter?.leftMicro ?? null),
-      limit_reset: tighter?.name ?? null,
+      limit: dollars(tightest?.limitMicro ?? null),
+      limit_remaining: dollars(tightest?.leftMicro ?? null),
+      limit_reset: tightest?.name ?? null,
       usage: dollars(use?.totalMicro ?? null),
       // The gate has the newest figure, but only for a key with a cap.
       usage_daily: dollars(standing.dayMicro ?? use?.dayMicro ?? null),
@@ -68,6 +76,13 @@ export async function readKey(sources: KeySources, authorization: string | undef
       spendable_usdc: standing.spendableMicro === null ? null : formatMicroUsd(standing.spendableMicro),
       daily: capText(day),
       monthly: capText(month),
+      budgets: budgets.map(({ of, usedMicro, leftMicro, ...budget }) => ({
+        budget_of: of,
+        limit_usdc: text(budget.limitMicro),
+        used_usdc: text(usedMicro),
+        left_usdc: text(leftMicro),
+        resets_at: budget.resetsAt,
+      })),
       rate_limit: {
         requests: rate.limit,
         interval: '1m',
@@ -118,21 +133,27 @@ function capOf(limitMicro: MicroUsd | null, usedMicro: MicroUsd | null, resetsAt
 
 type NamedCap = Cap & { readonly name: string }
 
-/** The cap that is reached first. */
-function tighterOf(day: NamedCap, month: NamedCap): NamedCap | undefined {
-  if (day.limitMicro === null) return month.limitMicro === null ? undefined : month
-  if (month.leftMicro === null || day.leftMicro === null) return day
-  return month.leftMicro < day.leftMicro ? month : day
+/** The limit that is reached first. Limits whose use is unknown come last. */
+function tightestOf(caps: readonly NamedCap[]): NamedCap | undefined {
+  const limits = caps.filter(({ limitMicro }) => limitMicro !== null)
+  const [least] = limits
+    .filter(({ leftMicro }) => leftMicro !== null)
+    .sort((left, right) => Number(left.leftMicro) - Number(right.leftMicro))
+  return least ?? limits[0]
 }
 
 function capText({ limitMicro, usedMicro, leftMicro, resetsAt }: Cap): object | null {
   if (limitMicro === null) return null
   return {
     cap_usdc: formatMicroUsd(limitMicro),
-    used_usdc: usedMicro === null ? null : formatMicroUsd(usedMicro),
-    left_usdc: leftMicro === null ? null : formatMicroUsd(leftMicro),
+    used_usdc: text(usedMicro),
+    left_usdc: text(leftMicro),
     resets_at: resetsAt,
   }
+}
+
+function text(amount: MicroUsd | null): string | null {
+  return amount === null ? null : formatMicroUsd(amount)
 }
 
 function dollars(amount: MicroUsd | null): number | null {

@@ -12,8 +12,8 @@ import type { AccountId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatDollars, formatMicroUsd } from '#shared/money.ts'
-import type { FullKeys } from './full-keys.ts'
-import { createFullKeys } from './full-keys.ts'
+import type { FullLimits } from './full-limits.ts'
+import { createFullLimits } from './full-limits.ts'
 import { advanceCursor, createHeir, signOff } from './funds-recovery.ts'
 import type { GateMember } from './gate-member.ts'
 import { createGateMember } from './gate-member.ts'
@@ -173,7 +173,7 @@ type ReservePorts = {
   readonly reserves: ReserveQueue
   readonly seeds: ReturnType<typeof createSeedRequests>
   readonly openCalls: OpenCalls
-  readonly fullKeys: FullKeys
+  readonly fullLimits: FullLimits
   readonly walletBounds: WalletBounds
   readonly node: string
 }
@@ -182,7 +182,7 @@ type ReservePorts = {
 function refusing(connection: MoneyConnection, buckets: number, clock: Time) {
   return {
     seeds: createSeedRequests(connection, clock),
-    fullKeys: createFullKeys(connection, buckets, clock),
+    fullLimits: createFullLimits(connection, buckets, clock),
     walletBounds: createWalletBounds(connection, buckets),
   }
 }
@@ -206,7 +206,11 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Cr
   if (answer.kind === 'unseeded') {
     answer = await ports.seeds.retry(account, () => ports.reserves.push(operation))
   }
-  if (answer.kind === 'capped' && keyId !== null) ports.fullKeys.note({ keyId, account }, answer)
+  if (answer.kind === 'capped' && keyId !== null) ports.fullLimits.noteCap({ keyId, account }, answer)
+  if (answer.kind === 'over_budget') {
+    const budget = budgets?.[answer.place]
+    if (budget !== undefined) ports.fullLimits.noteBudget(budget, answer.at)
+  }
   if (answer.kind === 'insufficient') throw shortage(await ports.walletBounds(account), answer.availableMicro, request)
   if (answer.kind !== 'granted') throw refusalOf(answer, request)
   const granted = { rid, account, keyId, grantedMicro: answer.amountMicro }

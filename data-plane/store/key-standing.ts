@@ -14,6 +14,8 @@ export type KeyStanding = {
   /** Held and used in the current UTC day and month. They are counted only for keys with a cap. */
   readonly dayMicro: MicroUsd | null
   readonly monthMicro: MicroUsd | null
+  /** Held and used in the current UTC month, for each budget that counts the key's calls. */
+  readonly budgetsMicro: readonly (MicroUsd | null)[]
 }
 
 export type ReadKeyStanding = (payer: AccountPayer) => Promise<KeyStanding>
@@ -31,11 +33,16 @@ export function createKeyStanding({ connection, epoch, buckets, clock }: Parts):
   return async ({ account, keyId, caps }) => {
     const bucket = moneyBucket(account, buckets)
     const isCounted = keyId !== null && (caps.dailyMicro !== null || caps.monthlyMicro !== null)
-    const [balance, uses] = await Promise.all([
+    const [balance, uses, budgetUses] = await Promise.all([
       connection.reads.hmget(moneyKeys.account(bucket, account), ...ACCOUNT_FIELDS).catch(() => undefined),
       isCounted
         ? connection.reads.hmget(moneyKeys.keyUse(bucket, keyId), 'd', 'du', 'm', 'mu').catch(() => undefined)
         : undefined,
+      Promise.all(
+        (caps.budgets ?? []).map(({ id }) =>
+          connection.reads.hmget(moneyKeys.budget(id), 'm', 'mu').catch(() => undefined),
+        ),
+      ),
     ])
     const gateAccount = balance === undefined ? undefined : readAccount(balance)
     const now = clock.now()
@@ -46,6 +53,9 @@ export function createKeyStanding({ connection, epoch, buckets, clock }: Parts):
           : subtractToZero(subtractToZero(gateAccount.postedMicro, gateAccount.heldMicro), gateAccount.unpostedMicro),
       dayMicro: uses === undefined ? null : usedIn(uses[0], uses[1], utcDay(now)),
       monthMicro: uses === undefined ? null : usedIn(uses[2], uses[3], utcMonth(now)),
+      budgetsMicro: budgetUses.map((fields) =>
+        fields === undefined ? null : usedIn(fields[0], fields[1], utcMonth(now)),
+      ),
     }
   }
 }

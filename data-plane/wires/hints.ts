@@ -35,10 +35,7 @@ const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
   ['require_parameters', [false]],
 ])
 
-/**
- * The values of OpenRouter's `sort`, and whether each puts speed before price. Both words of speed
- * sort by the same figure.
- */
+/** The values of OpenRouter's `sort`; true puts speed before price. `throughput` and `latency` use the same figure. */
 const SORTS: ReadonlyMap<unknown, boolean> = new Map([
   ['price', false],
   ['throughput', true],

@@ -51,8 +51,10 @@ export const moneyKeys = {
    * workspaces may be in several buckets, so all budgets are in the first one.
    */
   budget: (budget: string) => `{m00}:b:${budget}`,
-  /** Hash of `day` and `month` → the UTC period in which a cap of the key last refused a call. */
+  /** Hash of `day` and `month` → the UTC period and the cap that last refused a call of the key: `2026-11 5000000`. */
   keyFull: (bucket: string, keyId: string) => `{${bucket}}:f:${keyId}`,
+  /** Hash of `month` → the UTC month and the limit of the budget that last refused a call. */
+  budgetFull: (budget: string) => `{m00}:f:${budget}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,
   /** The epoch that filled the bucket. It is missing on an emptied server. */

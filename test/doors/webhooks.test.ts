@@ -116,6 +116,7 @@ describe('webhooks of a buyer', () => {
       label: 'pager',
       events: [
         'key.cap_reached',
+        'budget.reached',
         'balance.low',
         'deposit.credited',
         'deposit.waiting',

@@ -4,6 +4,7 @@ import { newWallet } from '#test/support/doors/wallet.ts'
 import { runMarket } from '#test/support/market/command-line.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 let network: Network
 
@@ -44,6 +45,22 @@ describe('an admin at the command line', () => {
     const set = await budgets('set', organization, workspace, '--usd', '12.5')
     expect([set.code, set.out]).toEqual([0, `${workspace}: budget $12.50, spent $0.00\n`])
     expect((await budgets('list', organization)).out).toMatch(new RegExp(`${workspace} +\\$0\\.00 +\\$12\\.50`))
+    const { key: callerKey = '' } = await make(`/${organization}/workspaces/${workspace}/keys`, {
+      key_type: 'buyer',
+      label: 'app',
+    })
+    const standing = async () => {
+      const answer = await send('/v1/key', { authorization: `Bearer ${callerKey}` })
+      return z.object({ data: z.looseObject({ limit: z.number() }) }).parse(await answer.json()).data
+    }
+    await until('the data plane knows the key', 10_000, () => standing().then(Boolean, () => false))
+    expect(await standing()).toMatchObject({
+      limit: 12.5,
+      limit_remaining: 12.5,
+      limit_reset: 'monthly',
+      monthly: null,
+      budgets: [{ budget_of: workspace, limit_usdc: '12500000', used_usdc: '0', left_usdc: '12500000' }],
+    })
     const ended = await budgets('set', organization, workspace, '--none', '--json')
     expect(JSON.parse(ended.out)).toEqual({ of: workspace, limit_usdc: null, spent_usdc: '0' })
     expect((await budgets('set', organization, workspace)).code).toBe(2)

@@ -16,6 +16,7 @@ import {
 /** The events that a webhook may subscribe to. */
 export const WEBHOOK_EVENTS = [
   'key.cap_reached',
+  'budget.reached',
   'balance.low',
   'deposit.credited',
   'deposit.waiting',

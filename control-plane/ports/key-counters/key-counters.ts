@@ -1,22 +1,28 @@
-import type { CountedKey } from '#control-plane/ports/gate/gate.ts'
+import type { CounterSubject } from '#control-plane/ports/gate/gate.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /**
- * The amount that a key holds and has used in the present UTC day and month, at least the amount booked for it. A day
- * or a month is full once its cap has refused a call and the remainder is still too little for that call.
+ * The amount that a key or a budget holds and has used in the present UTC day and month, at least the amount booked for
+ * it. A budget counts months alone.
  */
 export type KeyCounter = {
   readonly dayMicro: MicroUsd
   readonly monthMicro: MicroUsd
-  readonly isDayFull: boolean
-  readonly isMonthFull: boolean
+  /** The limit that refused a call in this day or month; null where none did. */
+  readonly dayRefusal: MicroUsd | null
+  readonly monthRefusal: MicroUsd | null
 }
 
-/** Reads the counters of keys in the spending gate. */
+/** True for a limit that has refused a call. A limit that was raised since has not. */
+export function hasRefused(limitMicro: bigint, refusal: MicroUsd | null): boolean {
+  return refusal !== null && limitMicro <= refusal
+}
+
+/** Reads the counters of keys and budgets in the spending gate. */
 export type KeyCounters = {
   /**
-   * Returns one counter for each key, in the order of the keys. `now` is Unix milliseconds. Throws while the gate is
+   * Returns one counter for each subject, in their order. `now` is Unix milliseconds. Throws while the gate is
    * away.
    */
-  read(keys: readonly CountedKey[], now: number): Promise<KeyCounter[]>
+  read(subjects: readonly CounterSubject[], now: number): Promise<KeyCounter[]>
 }

@@ -4,6 +4,7 @@ import { listLivingKeys } from '#control-plane/db/keys.ts'
 import { keyOwnerOf } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { KeyCounter } from '#control-plane/ports/key-counters/key-counters.ts'
+import { hasRefused } from '#control-plane/ports/key-counters/key-counters.ts'
 import { readCredit } from '#control-plane/services/ledger/credit.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY, nextUtcDay, nextUtcMonth, utcMonth } from '#shared/clock.ts'
@@ -73,8 +74,8 @@ export const listCaps = defineOperation({
 const NOTHING: KeyCounter = {
   dayMicro: parseMicroUsd('0'),
   monthMicro: parseMicroUsd('0'),
-  isDayFull: false,
-  isMonthFull: false,
+  dayRefusal: null,
+  monthRefusal: null,
 }
 
 type Now = { readonly balance: MicroUsd; readonly now: number }
@@ -82,10 +83,10 @@ type Now = { readonly balance: MicroUsd; readonly now: number }
 function capsOf(key: KeyRow, counter: KeyCounter = NOTHING, { balance, now }: Now): KeyCaps {
   const { capDailyMicro, capMonthlyMicro, ratePerMinute } = termsOf(key)
   const [dayEnds, monthBegan] = [nextUtcDay(now), Date.parse(`${utcMonth(now)}-01T00:00:00Z`)]
-  const day = { used: counter.dayMicro, isFull: counter.isDayFull, began: dayEnds - DAY, resetsAt: dayEnds }
+  const day = { used: counter.dayMicro, refusal: counter.dayRefusal, began: dayEnds - DAY, resetsAt: dayEnds }
   const month = {
     used: counter.monthMicro,
-    isFull: counter.isMonthFull,
+    refusal: counter.monthRefusal,
     began: monthBegan,
     resetsAt: nextUtcMonth(now),
   }
@@ -106,15 +107,20 @@ function capsOf(key: KeyRow, counter: KeyCounter = NOTHING, { balance, now }: No
   }
 }
 
-type Period = { readonly used: MicroUsd; readonly isFull: boolean; readonly began: number; readonly resetsAt: number }
+type Period = {
+  readonly used: MicroUsd
+  readonly refusal: MicroUsd | null
+  readonly began: number
+  readonly resetsAt: number
+}
 
-function viewCap(cap: MicroUsd, { used, isFull, began, resetsAt }: Period, now: number): CapView {
+function viewCap(cap: MicroUsd, { used, refusal, began, resetsAt }: Period, now: number): CapView {
   const left = subtractToZero(cap, used)
   return {
     capUsdc: formatMicroUsd(cap),
     usedUsdc: formatMicroUsd(used),
     leftUsdc: formatMicroUsd(left),
-    isRefusing: isFull,
+    isRefusing: hasRefused(cap, refusal),
     resetsAt,
     runsOutAt: runsOutAt({ used, left, elapsedMs: now - began, now, resetsAt }),
   }

@@ -50,6 +50,15 @@ const EVENTS: Readonly<Record<string, (data: Facts) => Words>> = {
         : `The budget starts again on ${instant(data, 'resets_at')}.`
     return { subject: `${key}: ${percent}% of the budget for this ${period}`, lines: [used, then] }
   },
+  'budget.reached': (data) => {
+    const [name, team, percent] = [factOf(data, 'name'), factOf(data, 'organization_name'), factOf(data, 'percent')]
+    const used = `${name} in ${team} has used ${dollars(data, 'used_usdc')} of ${dollars(data, 'limit_usdc')}, the budget for this month.`
+    const then =
+      data['refusing'] === true
+        ? `Calls that do not fit are refused until ${instant(data, 'resets_at')}. An owner or admin can raise the budget.`
+        : `The budget starts again on ${instant(data, 'resets_at')}.`
+    return { subject: `${name}: ${percent}% of the budget for this month`, lines: [used, then] }
+  },
   'balance.low': (data) => ({
     subject: `Low credit: ${dollars(data, 'balance_usdc')}`,
     lines: [

@@ -1,53 +1,52 @@
+import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import { sumKeyUse } from '#control-plane/db/money-epoch.ts'
-import type { AlertMark, WatchedKey } from '#control-plane/db/webhook-alerts.ts'
+import type { AlertMark, AlertPlace } from '#control-plane/db/webhook-alerts.ts'
 import {
   BALANCE,
   clearRisenBalances,
   insertAlertMark,
   listAlertMarks,
   listLowBalances,
+  listWatchedBudgets,
   listWatchedKeys,
   markText,
 } from '#control-plane/db/webhook-alerts.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { KeyCounter } from '#control-plane/ports/key-counters/key-counters.ts'
-import { DAY, nextUtcDay, nextUtcMonth, utcDay, utcMonth } from '#shared/clock.ts'
+import { DAY, utcDay, utcMonth } from '#shared/clock.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { formatMicroUsd, microUsd } from '#shared/money.ts'
+import type { Limited, SpendLimit } from './spend-limits.ts'
+import { limitsOfBudget, limitsOfKey } from './spend-limits.ts'
 import type { Announcement } from './webhook-deliveries.ts'
 import { addDelivery } from './webhook-deliveries.ts'
 
-/** Percentages of a cap at which an alert is sent. */
-const CAP_ALERTS = [50, 80, 100] as const
+/** Percentages of a limit at which an alert is sent. */
+const LIMIT_ALERTS = [50, 80, 100] as const
 
-/** Keys of one page, most pages of one turn, and most low balances of one turn. */
+/** Subjects of one page, most pages of one turn, and most low balances of one turn. */
 const PAGE = 500
 const MAX_PAGES = 200
 const MAX_LOW_BALANCES = 1_000
 
 type AlertCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'keyCounters'>
 
-/** A cap of a key in the present day or month. */
-type Cap = {
-  readonly period: 'day' | 'month'
-  /** `day 2026-11-21`, `month 2026-11`. */
-  readonly name: string
-  readonly cap: bigint
-  readonly counted: bigint
-  /** The cap has refused a call because too little was left for it. */
-  readonly isFull: boolean
-  readonly resetsAt: number
-}
+/** A page of keys or budgets with the webhooks that watch them, after a place. */
+type ListLimited = (db: Database, after: AlertPlace, limit: number) => Promise<readonly Limited[]>
+
+/** The subjects whose limits are watched. */
+const LIMITED: readonly ListLimited[] = [
+  async (...page) => (await listWatchedKeys(...page)).map(limitsOfKey),
+  async (...page) => (await listWatchedBudgets(...page)).map(limitsOfBudget),
+]
 
 /** An alert that was not sent yet. */
-type Due = { readonly key: WatchedKey; readonly cap: Cap; readonly percent: number }
+type Due = { readonly limited: Limited; readonly limit: SpendLimit; readonly percent: number }
 
 /**
- * Finds caps that reached one of the percentages, and balances that fell below a threshold. For each it stores a
- * delivery to every listening webhook: once per day or month of a cap, once per fall of a balance. Returns the
- * deliveries. The gate's count includes running calls at their highest cost, so no alert is missed; an alert is sent
- * only when the booked amount has reached the percentage, too.
+ * Finds caps and budgets that reached one of the percentages, and balances that fell below a threshold. For each it
+ * stores a delivery to every listening webhook: once per day or month of a limit, and again when the limit is changed;
+ * once per fall of a balance. Returns the deliveries. The gate's count includes running calls at their highest cost, so
+ * no alert is missed; an alert is sent only when the booked amount has reached the percentage, too.
  */
 export async function findAlerts(ctx: AlertCtx): Promise<DeliveryId[]> {
   const deliveries: DeliveryId[] = []
@@ -56,88 +55,67 @@ export async function findAlerts(ctx: AlertCtx): Promise<DeliveryId[]> {
     const data = { balance_usdc: balance.toString(), threshold_usdc: formatMicroUsd(microUsd(threshold)) }
     deliveries.push(...(await tell(ctx, { webhook, ...BALANCE }, { event: 'balance.low', data })))
   }
-  let after = { webhook: '', keyId: '' }
+  for (const list of LIMITED) deliveries.push(...(await findReached(ctx, list)))
+  return deliveries
+}
+
+async function findReached(ctx: AlertCtx, list: ListLimited): Promise<DeliveryId[]> {
+  const deliveries: DeliveryId[] = []
+  let after: AlertPlace = { webhook: '', subject: '' }
   for (let page = 0; page < MAX_PAGES; page++) {
-    const keys = await listWatchedKeys(ctx.db, after, PAGE)
-    const last = keys.at(-1)
+    const subjects = await list(ctx.db, after, PAGE)
+    const last = subjects.at(-1)
     if (last === undefined) break
-    for (const due of await findDue(ctx, keys)) deliveries.push(...(await tellOfCap(ctx, due)))
-    if (keys.length < PAGE) break
+    for (const due of await findDue(ctx, subjects)) deliveries.push(...(await tellOfLimit(ctx, due)))
+    if (subjects.length < PAGE) break
     after = last
   }
   return deliveries
 }
 
-async function findDue(ctx: AlertCtx, keys: readonly WatchedKey[]): Promise<Due[]> {
+async function findDue(ctx: AlertCtx, subjects: readonly Limited[]): Promise<Due[]> {
   const now = ctx.clock.now()
-  const counters = await ctx.keyCounters.read(keys, now)
-  const reached = keys.flatMap((key, at) =>
-    capsOf(key, counters[at], now).flatMap((cap) =>
-      CAP_ALERTS.filter((percent) => isReached(cap, cap.counted, percent)).map((percent) => ({ key, cap, percent })),
-    ),
+  const counters = await ctx.keyCounters.read(
+    subjects.map(({ counted }) => counted),
+    now,
   )
+  const reached = subjects.flatMap((limited, at) => {
+    const counter = counters[at]
+    const limits = counter === undefined ? [] : limited.limits(counter, now)
+    return limits.flatMap((limit) =>
+      LIMIT_ALERTS.filter((percent) => isReached(limit, limit.counted, percent)).map((percent) => ({
+        limited,
+        limit,
+        percent,
+      })),
+    )
+  })
   if (reached.length === 0) return []
-  const subjects = [...new Set(reached.map(({ key }) => key.keyId))]
-  const alertMarks = await listAlertMarks(ctx.db, [...new Set(reached.map(({ key }) => key.webhook))], subjects)
+  const names = [...new Set(reached.map(({ limited }) => limited.subject))]
+  const webhooks = [...new Set(reached.map(({ limited }) => limited.webhook))]
+  const alertMarks = await listAlertMarks(ctx.db, webhooks, names)
   return reached.filter((due) => !alertMarks.has(markText(markOf(due))))
 }
 
-function capsOf(key: WatchedKey, counter: KeyCounter | undefined, now: number): Cap[] {
-  if (counter === undefined) return []
-  const { capDailyMicro, capMonthlyMicro } = key
-  const day = {
-    period: 'day',
-    name: `day ${utcDay(now)}`,
-    counted: counter.dayMicro,
-    isFull: counter.isDayFull,
-    resetsAt: nextUtcDay(now),
-  } as const
-  const month = {
-    period: 'month',
-    name: `month ${utcMonth(now)}`,
-    counted: counter.monthMicro,
-    isFull: counter.isMonthFull,
-    resetsAt: nextUtcMonth(now),
-  } as const
-  return [
-    ...(capDailyMicro === null ? [] : [{ ...day, cap: capDailyMicro }]),
-    ...(capMonthlyMicro === null ? [] : [{ ...month, cap: capMonthlyMicro }]),
-  ]
+/** A limit that refused a call after half of it was used counts as used up, although a smaller call might still fit. */
+function isReached({ limit, isFull }: SpendLimit, used: bigint, percent: number): boolean {
+  return used * 100n >= limit * BigInt(percent) || (percent === 100 && isFull && used * 2n >= limit)
 }
 
-/** A cap that refused a call after half of it was used counts as used up, although a smaller call might still fit. */
-function isReached({ cap, isFull }: Cap, used: bigint, percent: number): boolean {
-  return used * 100n >= cap * BigInt(percent) || (percent === 100 && isFull && used * 2n >= cap)
-}
-
-function markOf({ key, cap, percent }: Due): AlertMark {
-  return { webhook: key.webhook, subject: key.keyId, mark: `${cap.name} ${percent}` }
+/** A changed limit is reached anew, so the mark has its amount. */
+function markOf({ limited: { webhook, subject }, limit, percent }: Due): AlertMark {
+  return { webhook, subject, mark: `${limit.name} ${percent} of ${limit.limit}` }
 }
 
 /**
- * Sends the alert of a cap if the booked amount has reached the percentage, too. Otherwise the next turn tries again.
+ * Sends the alert of a limit if the booked amount has reached the percentage, too. Otherwise the next turn tries again.
  */
-async function tellOfCap(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
-  const { key, cap, percent } = due
+async function tellOfLimit(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
+  const { limited, limit, percent } = due
   const now = ctx.clock.now()
-  const keyUse = await sumKeyUse(ctx.db, key.keyId, {
-    day: utcDay(now),
-    month: utcMonth(now),
-    postedBefore: now + DAY,
-  })
-  const used = cap.period === 'day' ? keyUse.day : keyUse.month
-  if (!isReached(cap, used, percent)) return []
-  const data = {
-    key_id: key.keyId,
-    key_label: key.label,
-    period: cap.period,
-    percent,
-    refusing: cap.isFull,
-    cap_usdc: formatMicroUsd(microUsd(cap.cap)),
-    used_usdc: formatMicroUsd(microUsd(used)),
-    resets_at: cap.resetsAt,
-  }
-  return tell(ctx, markOf(due), { event: 'key.cap_reached', data })
+  const period = { day: utcDay(now), month: utcMonth(now), postedBefore: now + DAY }
+  const used = (await limited.sumBooked(ctx.db, period))[limit.period]
+  return isReached(limit, used, percent) ? tell(ctx, markOf(due), limited.announce({ limit, percent, used })) : []
 }
 
 async function tell(ctx: AlertCtx, mark: AlertMark, announcement: Announcement): Promise<DeliveryId[]> {

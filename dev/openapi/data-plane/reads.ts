@@ -81,6 +81,15 @@ const Cap = z.object({
   left_usdc: z.string().nullable(),
   resets_at: Count,
 })
+const Budget = z
+  .object({
+    budget_of: z.string().describe('The member or the workspace whose calls count.'),
+    limit_usdc: z.string().nullable(),
+    used_usdc: z.string().nullable(),
+    left_usdc: z.string().nullable(),
+    resets_at: Count,
+  })
+  .describe('A monthly budget that counts the calls of the key.')
 const KeyStanding = z
   .object({
     key_id: z.string().nullable(),
@@ -109,6 +118,7 @@ const KeyStanding = z
     spendable_usdc: z.string().nullable(),
     daily: Cap.nullable(),
     monthly: Cap.nullable(),
+    budgets: z.array(Budget),
     rate_limit: z.object({
       requests: Count,
       interval: z.string(),

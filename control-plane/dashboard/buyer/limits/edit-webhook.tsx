@@ -17,6 +17,7 @@ export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
 /** The events in the words of the page. The body has their names. */
 const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
   { name: 'key.cap_reached', label: 'A cap is 50%, 80% or 100% used' },
+  { name: 'budget.reached', label: 'A budget of your organisation is 50%, 80% or 100% used' },
   { name: 'balance.low', label: 'The balance is low' },
   { name: 'deposit.credited', label: 'A deposit is credited' },
   { name: 'deposit.waiting', label: 'A deposit is waiting' },
@@ -33,7 +34,7 @@ const MAILTO = 'mailto:'
 /** Where the events go: a URL, or an address. */
 export const targetOf = ({ url }: Pick<Hook, 'url'>) => (url.startsWith(MAILTO) ? url.slice(MAILTO.length) : url)
 
-const FIRST_EVENTS = ['key.cap_reached', 'balance.low']
+const FIRST_EVENTS = ['key.cap_reached', 'budget.reached', 'balance.low']
 
 type Props = {
   /** Undefined for a new webhook. */

@@ -14,7 +14,7 @@ import { Exact } from '#control-plane/dashboard/ui/exact.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Amount } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Notice, NotSummed, SkeletonFigures } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded, Notice, NotSummed, SkeletonCard, SkeletonFigures } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
@@ -49,7 +49,7 @@ export function Figures() {
             : 'UTC days, today included. Compared with the same time before.'}
         </span>
       </div>
-      <Loaded query={query} waiting={<SkeletonFigures figures={8} />}>
+      <Loaded query={query} waiting={<Waiting />}>
         {(data) => (
           <>
             <Totals data={data} days={days} />
@@ -62,6 +62,24 @@ export function Figures() {
         )}
       </Loaded>
     </>
+  )
+}
+
+/** The height of the chart, in pixels. */
+const CHART_PX = 170
+
+/** The room of the figures, the chart and the errors while they are read. */
+function Waiting() {
+  return (
+    <div className="grid">
+      <SkeletonFigures />
+      <SkeletonFigures />
+      <SkeletonCard height={`${CHART_PX}px`} />
+      <div className="grid two">
+        <SkeletonCard />
+        <SkeletonCard />
+      </div>
+    </div>
   )
 }
 
@@ -185,7 +203,7 @@ function Calls({ data, interval, span }: CallsProps) {
         <TimeChart
           label={`Calls by ${interval}`}
           kind="bars"
-          height={170}
+          height={CHART_PX}
           times={rows.map(([at]) => at)}
           series={[
             { name: 'Charged', values: rows.map(([, row]) => row?.trades ?? 0) },

@@ -18,6 +18,7 @@ import { createBodySpool } from './body-spool.ts'
 import { chargeRefusal, hasGoodKey } from './charge-refusal.ts'
 import type { Intake } from './gate.ts'
 import { createGate } from './gate.ts'
+import { logFault } from './log-fault.ts'
 import type { ReadingRules } from './raw-request.ts'
 import type { Kind, Row, ServesOf } from './row.ts'
 import { fromFramework, sendError } from './send-error.ts'
@@ -110,6 +111,7 @@ function mountRow<K extends Kind>(
     // This refusal, like every other, tried no offer.
     if (rules.tellsCost) reply.headers(refusalHeaders(0, undefined))
     const error = fromFramework(thrown)
+    logFault(surface, request, error)
     const isCharged = rules.looksAtKeyFirst !== true || !hasGoodKey(request, error)
     sendError({ request, reply }, row, isCharged ? chargeRefusal(surface, request, error) : error)
   }

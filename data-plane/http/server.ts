@@ -10,6 +10,7 @@ import { answerFirst } from './answer.ts'
 import { chargeRefusal } from './charge-refusal.ts'
 import { limitConnections } from './connection-limits.ts'
 import { createGate } from './gate.ts'
+import { logFault } from './log-fault.ts'
 import { mountRows } from './mount.ts'
 import type { PassedOnPrefix } from './pass-on.ts'
 import { mountControlPaths } from './pass-on.ts'
@@ -59,6 +60,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   function refuse(exchange: Exchange, error: AppError, status?: number): void {
     const { request } = exchange
     const appError = chargeRefusal(surface, request, error)
+    logFault(surface, request, appError)
     sendError(exchange, familyOf(index, request), appError, appError === error ? status : undefined)
   }
   connections.attach(app)

@@ -63,9 +63,13 @@ export function* createPastCalls({ goods, buyers, feeBps, span }: Parts): PastCa
   const words = goods.filter(isOfWords)
   const others = goods.filter((item) => !isOfWords(item))
   const media = others.length === 0 ? words : others
+  // The files of a past job exist at no provider, so every past job is older than the market keeps files.
+  const lastJobAt = span.to - DAY
+  const calls = others.filter(({ endpoint }) => !JOBS.has(endpoint))
+  const recentMedia = calls.length === 0 ? words : calls
   for (const at of instantsOf(span, random)) {
     now = at
-    const shelf = random() < MEDIA ? media : words
+    const shelf = random() < MEDIA ? (at > lastJobAt ? recentMedia : media) : words
     const item = shelf[Math.min(shelf.length - 1, Math.floor(shelf.length * random() ** 2.2))]
     const buyer = buyers[Math.floor(buyers.length * random() ** 1.5)]
     if (item === undefined || buyer === undefined) continue
@@ -338,6 +342,8 @@ function* instantsOf({ from, to, count }: Span, random: () => number): Generator
 }
 
 const MAX_OUTAGE_MINUTES = 10
+/** Each of the first offers of a model has one outage in this time, so a restart of the market adds few. */
+const OUTAGE_EVERY_MS = 30 * DAY
 
 /** Outages of providers, each a few minutes long. */
 export function pastOutages(goods: readonly Goods[], { from, to }: Span): HealthEvent[] {
@@ -347,6 +353,7 @@ export function pastOutages(goods: readonly Goods[], { from, to }: Span): Health
   const events: HealthEvent[] = []
   for (const item of goods) {
     for (const offer of item.offers.slice(0, 2)) {
+      if (random() * OUTAGE_EVERY_MS > to - from) continue
       const lengthMs = Math.ceil(random() * MAX_OUTAGE_MINUTES) * MINUTE
       // An outage ends with the span at the latest, because no past event is later than now.
       now = Math.floor(from + random() * Math.max(0, to - from - lengthMs))

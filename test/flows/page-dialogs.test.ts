@@ -305,7 +305,7 @@ describe('the page on a bad day', () => {
       await told(`${path}01K00000000000000000000000`, missing)
     }
     const markup = '<img src=x onerror=fail()>'
-    expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(
+    expect(await told(`/model/${encodeURIComponent(markup)}`, 'No model has this name')).toContain(
       `No model is named ${markup}.`,
     )
     await told(`/seller/offers/${encodeURIComponent(markup)}`, 'No such offer')

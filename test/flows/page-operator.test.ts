@@ -57,7 +57,7 @@ describe('an operator who helps a customer', () => {
     // The whole secret is pasted. The address keeps the part that lists show.
     await page.goto(`${site}/operator/support`)
     await page.getByLabel('Find').fill(network.sandbox.buyer_key)
-    await page.getByText('Spendable credit').waitFor()
+    await page.getByText('Available credit').waitFor()
     expect(page.url()).not.toContain(network.sandbox.buyer_key.slice(0, 13))
     await page.getByRole('button', { name: 'Give credit' }).click()
     await dialog(page).getByLabel('Amount, US dollars').fill('0.000007')
@@ -104,7 +104,7 @@ describe('an operator who helps a customer', () => {
     const rid = await chargedCall()
     const { context, page, complaints } = await open(network.sandbox.management_key)
     await page.goto(`${site}/operator/support?find=${customer()}`)
-    await page.getByText('Spendable credit').waitFor()
+    await page.getByText('Available credit').waitFor()
     const before = await balance()
     await page.goto(`${site}/operator/support?find=${rid}`)
     await page.getByRole('button', { name: 'Refund this call' }).click()

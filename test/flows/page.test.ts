@@ -275,7 +275,7 @@ describe('the page', () => {
   it('shows an operator whether the money is right, and every change with the value before it', async () => {
     const { context, page, complaints } = await open(network.sandbox.management_key)
     await page.goto(`${site}/operator`)
-    await page.getByText(/Every invariant of the ledger holds|has not been checked yet/).waitFor()
+    await page.getByText(/Every checked invariant of the ledger holds|has not been checked yet/).waitFor()
     await page.getByRole('heading', { name: 'Data planes' }).waitFor()
     await page.goto(`${site}/operator/audit?operation=rate-limit.put`)
     await page.getByRole('cell', { name: 'Set a rate limit' }).first().waitFor()

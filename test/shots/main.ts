@@ -17,7 +17,7 @@ import { DIALOGS, pathOf, SCREEN_SIDES, SCREENS } from '#test/support/page/page-
 // are empty.
 
 const Sandbox = z.object({
-  control_plane_url: z.string(),
+  dashboard_url: z.string(),
   buyer_key: z.string(),
   seller_key: z.string(),
   management_key: z.string(),
@@ -66,7 +66,7 @@ if (!existsSync(file)) {
   process.exit(1)
 }
 const sandbox = Sandbox.parse(JSON.parse(readFileSync(file, 'utf8')))
-const url = sandbox.control_plane_url
+const url = sandbox.dashboard_url
 const keys = { buyer: sandbox.buyer_key, seller: sandbox.seller_key, operator: sandbox.management_key }
 const wanted = process.argv.slice(2)
 const folder = 'dist/shots'

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Head, PageData } from '#control-plane/api/page/head-markup.ts'
-import { withHead } from '#control-plane/api/page/head-markup.ts'
+import { withHead, withHome } from '#control-plane/api/page/head-markup.ts'
+import { HERO } from '#control-plane/dashboard/market/home/head.ts'
 
 const DOCUMENT = `<html><head><meta name="description" content="A market." /><title>Inference market</title></head>
 <body><div id="page"></div></body></html>`
@@ -33,4 +34,13 @@ it('the data in the document is the data that the server wrote', () => {
 it('a link preview has the price and a shortened description', () => {
   const html = withHead(DOCUMENT, { ...headOf('x'.repeat(2_000)), title: 'A model' }, [])
   expect(/name="description" content="([^"]*)"/.exec(html)?.[1]).toMatch(/^A model: x{291}$/)
+})
+
+it('home shows what the market is without a script, with links to both sides', () => {
+  const html = withHome(DOCUMENT, knownOf('plain'))
+  expect(html).toContain(`<h1>${HERO.title}</h1><p>${HERO.about}</p>`)
+  expect([...html.matchAll(/<a class="button"[^>]* href="([^"]+)">/g)].map(([, href]) => href)).toEqual([
+    '/start',
+    '/seller/start',
+  ])
 })

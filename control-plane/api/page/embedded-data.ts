@@ -17,7 +17,7 @@ const MODEL = '/model/'
 
 /** The part of a screen that its document holds before any request of the page. */
 export type EmbeddedData = {
-  /** The markup that shows before the script runs. Undefined for a screen without it. */
+  /** The markup that shows before the script runs; undefined for the home screen, whose markup has no data. */
   readonly head: Head | undefined
   readonly pageData: PageData
 }

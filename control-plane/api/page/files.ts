@@ -8,7 +8,7 @@ import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
 import { readDocHeads } from './doc-heads.ts'
 import type { EmbeddedData } from './embedded-data.ts'
-import { withDoc, withHead, withPageData } from './head-markup.ts'
+import { withDoc, withHead, withHome } from './head-markup.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -84,7 +84,7 @@ export function openPageFiles(folder: URL, origins: Origins): PageFiles | undefi
       const key = `${theme} ${scripts[0]} ${pageData !== undefined}`
       const pageDocument =
         documents.get(key) ??
-        documentOf(pageData === undefined ? textOf(scripts, theme) : withPageData(textOf(scripts, theme), pageData))
+        documentOf(pageData === undefined ? textOf(scripts, theme) : withHome(textOf(scripts, theme), pageData))
       documents.set(key, pageDocument)
       return pageDocument
     },

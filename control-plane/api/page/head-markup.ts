@@ -1,4 +1,5 @@
 import { escapeHtml } from '#control-plane/api/reference/escape-html.ts'
+import { HERO } from '#control-plane/dashboard/market/home/head.ts'
 import { BRAND_NAME, MARK_STROKES } from '#control-plane/dashboard/ui/brand-mark.ts'
 
 /** Data in the page's cache from the start: pairs of a key and its data. */
@@ -25,21 +26,28 @@ const STROKES = MARK_STROKES.map(
 const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="true" class="mark">\
 <rect width="32" height="32" rx="8" fill="var(--mark)"></rect>${STROKES.join('')}</svg>${BRAND_NAME}</a>`
 
+/** The frame of the page around the content of `main`. */
+function shellOf(main: string, pageData: PageData): string {
+  return `${placeOf(pageData)}
+<header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
+<span class="button">Search</span><span class="button">Menu</span></div></header>
+<div class="frame"><nav class="side">${BRAND}</nav>
+<div class="beside"><main id="content" class="main">${main}</main></div></div></div>`
+}
+
 /**
  * Writes a head into the document of the page, in the markup of the page's script, so that it shows before any script
  * runs, and without scripts. The script then draws the same in its place. Previews of links show its title.
  */
 export function withHead(html: string, head: Head, pageData: PageData): string {
   const about = head.about === '' ? '' : `<p>${escapeHtml(head.about)}</p>`
-  const place = `${placeOf(pageData)}
-<header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
-<span class="button">Search</span><span class="button">Menu</span></div></header>
-<div class="frame"><nav class="side">${BRAND}</nav>
-<div class="beside"><main id="content" class="main"><div class="page">\
-<header class="page-head"><div><h1>${escapeHtml(head.title)}</h1>${about}</div>\
+  const place = shellOf(
+    `<div class="page"><header class="page-head"><div><h1>${escapeHtml(head.title)}</h1>${about}</div>\
 <div class="actions"><a href="${escapeHtml(head.up.path)}">${escapeHtml(head.up.label)}</a></div></header>\
 <div class="grid"><div class="stats">${head.figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>\
-</div></main></div></div></div>`
+</div>`,
+    pageData,
+  )
   // The texts may contain replacement patterns, as prices do: `$0`.
   return html
     .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · ${BRAND_NAME}</title>`)
@@ -67,9 +75,18 @@ export function withDoc(html: string, { title, about, html: text }: DocHead): st
     .replace(PLACE, () => place)
 }
 
-/** Writes the data for the page's cache into its document. */
-export function withPageData(html: string, pageData: PageData): string {
-  return html.replace(PLACE, () => `${placeOf(pageData)}</div>`)
+/** Writes the introduction of the home screen into its document, with the room of the picture beside it. */
+export function withHome(html: string, pageData: PageData): string {
+  const { title, about, actions } = HERO
+  const links = actions.map(
+    ({ path, label }, at) =>
+      `<a class="button"${at === 0 ? ' data-kind="primary"' : ''} href="${path}">${escapeHtml(label)}</a>`,
+  )
+  const hero = `<section class="hero"><div><h1>${escapeHtml(title)}</h1><p>${escapeHtml(about)}</p>\
+<div class="actions">${links.join('')}</div></div>\
+<svg class="book-picture" viewBox="0 0 520 240" aria-hidden="true"></svg></section>`
+  const place = shellOf(`<div class="page"><div class="grid">${hero}<div aria-busy="true"></div></div></div>`, pageData)
+  return html.replace(PLACE, () => place)
 }
 
 const placeOf = (pageData: PageData) => `<div id="page" data-known="${escapeHtml(JSON.stringify(pageData))}">`

@@ -47,7 +47,7 @@ export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
     phone: 'fact',
   },
   {
-    label: 'Tightest limit',
+    label: 'Least left',
     phone: 'fact',
     cell: ({ binds, daily, monthly }) =>
       daily?.isRefusing === true || monthly?.isRefusing === true ? (

@@ -1,8 +1,8 @@
 /** The kinds of ledger lines that buyers meet, and their names on the page. */
 export const LEDGER_KINDS = {
   settle: 'call',
-  escrow: 'job reserved',
-  job_end: 'job ended',
+  escrow: 'job',
+  job_end: 'job refund',
   grant: 'grant',
   deposit: 'deposit',
   adjust: 'adjustment',

@@ -86,7 +86,8 @@ export function EditWebhook({ hook, emails, onClose, onSecret }: Props) {
         {draft.events.has('balance.low') ? (
           <Input
             label="Low balance, US dollars"
-            hint="The balance is low below this amount. Leave blank for never"
+            hint="The balance is low below this amount"
+            required
             type="number"
             min={0.000001}
             step="any"

@@ -74,7 +74,15 @@ function Logs() {
   const nameOfKey = (id: string) => keys.find(({ value }) => value === id)?.label ?? id
   useStepKeys(calls, call, open)
   return (
-    <Page title="Logs" about="Every call, with its cost and its route. J and K step through the calls, Esc closes one.">
+    <Page
+      title="Logs"
+      about={
+        <>
+          Every call, with its cost and its route.
+          <span className="desk-only"> J and K step through the calls, Esc closes one.</span>
+        </>
+      }
+    >
       <LogFilters search={search} keys={keys} onChange={change} />
       <Loaded query={query}>
         {(data) => (

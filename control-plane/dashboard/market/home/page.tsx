@@ -29,7 +29,7 @@ import {
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { HomeHead } from './head.ts'
-import { HOME_HEAD_KEY } from './head.ts'
+import { HERO, HOME_HEAD_KEY } from './head.ts'
 
 const REFRESH_MS = 10_000
 const DAYS = 30
@@ -62,7 +62,7 @@ function Waiting() {
     <div className="grid">
       <SkeletonFigures />
       <div className="grid two">
-        <SkeletonCard height="14rem" />
+        <SkeletonCard height="17rem" />
         <SkeletonCard />
       </div>
     </div>
@@ -76,21 +76,19 @@ type HeroProps = { readonly totals: PublicHomeQuery['marketTotals'] | undefined 
 function Hero() {
   const viewer = useViewer()
   const kind = viewer.isKnown ? viewer.kind : viewer.likely
+  const [start, sell] = HERO.actions
   const isIn = kind !== undefined && kind !== 'nobody'
   return (
     <section className="hero">
       <div>
-        <h1>The same models, at the best price on sale.</h1>
-        <p>
-          Sellers list spare capacity below the list price. You call one API, and each call goes to the cheapest healthy
-          seller.
-        </p>
+        <h1>{HERO.title}</h1>
+        <p>{HERO.about}</p>
         <div className="actions">
-          <Link className="button" data-kind="primary" to={isIn ? '/buyer' : '/start'} search={{}}>
-            {isIn ? 'Open your overview' : 'Get an API key'}
+          <Link className="button" data-kind="primary" to={isIn ? '/buyer' : start.path} search={{}}>
+            {isIn ? 'Open your overview' : start.label}
           </Link>
-          <Link className="button" to="/seller/start" search={{}}>
-            Sell capacity
+          <Link className="button" to={sell.path} search={{}}>
+            {sell.label}
           </Link>
         </div>
       </div>

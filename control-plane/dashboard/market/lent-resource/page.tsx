@@ -26,16 +26,16 @@ export function LentResourcePage() {
   const resource = query.data?.resourceMarket
   return (
     <Page
-      title={resource?.market.name ?? id}
+      title={resource?.market.name ?? (resource === null ? 'Provider not found' : id)}
       about={resource === null || resource === undefined ? undefined : `Sold ${resource.market.unit}`}
       actions={<Link to="/lent">All providers</Link>}
     >
       <Loaded query={query} waiting={<Skeleton height="30rem" />}>
         {(data) =>
           data.resourceMarket === null ? (
-            <Empty title="Provider not found">
+            <Empty title="No account is lent under this name">
               <p>
-                No account at <code>{id}</code> is lent here. <Link to="/lent">See all providers.</Link>
+                No account at <code>{id}</code> is lent here.
               </p>
             </Empty>
           ) : (

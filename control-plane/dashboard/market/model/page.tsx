@@ -49,14 +49,14 @@ export function ModelPage() {
   const market = query.data === undefined ? known : query.data.market
   return (
     <Page
-      title={market?.name ?? model}
+      title={market?.name ?? (query.data?.market === null ? 'Model not found' : model)}
       about={market?.description === '' ? undefined : market?.description}
       actions={<Link to="/models">All models</Link>}
     >
       <Loaded query={query} waiting={<Waiting known={known} />}>
         {(data) =>
           data.market === null ? (
-            <Empty title="No such model">
+            <Empty title="No model has this name">
               <p>
                 No model is named <code>{model}</code>.
               </p>

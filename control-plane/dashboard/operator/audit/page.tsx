@@ -86,6 +86,7 @@ function Audit() {
               }
               foot={
                 <RowsShown value={entries.length}>
+                  <span>Changes</span>
                   <Pager
                     after={search.after}
                     next={data.audit?.pageInfo.endCursor}

@@ -67,7 +67,7 @@ function Invariants({ data: { moneyState } }: { readonly data: OperatorCockpitQu
           ? 'The ledger differs.'
           : last === undefined
             ? 'The ledger has not been checked yet.'
-            : 'Every invariant of the ledger holds.'}
+            : 'Every checked invariant of the ledger holds.'}
       </strong>
       {last === undefined ? null : (
         <span className="small">
@@ -184,7 +184,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
       ),
     text: ({ provider }) => provider,
   },
-  { label: 'Calls 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
+  { label: 'Served 24 h', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   {
     label: 'Uptime 24 h',
     phone: 'lead',
@@ -204,7 +204,11 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
 
 function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
-    <Card title="Providers" about="Uptime: share of attempts answered, minus back-off time" isFlush>
+    <Card
+      title="Providers"
+      about="Served: calls with an answer. Uptime: share of attempts answered, minus back-off time"
+      isFlush
+    >
       <Table
         label="Providers"
         columns={PROVIDER_COLUMNS}

@@ -55,8 +55,8 @@ function Turn({ feature, onClose }: { readonly feature: Switch; readonly onClose
   })
   return (
     <Confirm
-      title={`Switch ${words(name)} ${isOn ? 'off' : 'on'}?`}
-      about={`While this switch is on: ${meaning}`}
+      title={`Switch ${isOn ? 'off' : 'on'}: ${titleOf(name)}?`}
+      about={`${isOn ? 'This stops until you switch it on again' : 'This starts again'}: ${meaning}`}
       lines={[{ name: titleOf(name), now: isOn ? 'on' : 'off', after: isOn ? 'off' : 'on' }]}
       action={isOn ? 'Switch off' : 'Switch on'}
       isDanger={isOn}

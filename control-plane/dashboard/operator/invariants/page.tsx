@@ -36,7 +36,7 @@ function InvariantsScreen() {
   return (
     <Page
       title="Invariants"
-      about="Rules that the market’s money always keeps. A checker that shares no code with the market reads the ledger, the gate and the journals. A broken rule holds all payouts."
+      about="Rules that the market’s money always keeps. A checker that shares no code with the market reads the ledger, the gate and the journals. A broken rule stops all payouts."
       actions={
         <Button kind="primary" disabled={run.isPending} onClick={() => run.mutate({})}>
           {run.isPending ? 'Checking…' : 'Run the check'}
@@ -120,13 +120,13 @@ function linesOf(runs: MoneyState['runs']): readonly Line[] {
 const ORDER: readonly Verdict[] = ['breach', 'ok', 'none', 'tests']
 const GROUPS = {
   breach: 'Broken',
-  ok: 'Held at the last run',
+  ok: 'Passed at the last run',
   none: 'Not checked in a run',
   tests: 'Not in a run yet',
 } as const
 
 const VERDICTS = {
-  ok: 'holds',
+  ok: 'passed',
   breach: 'broken',
   none: 'not checked',
   tests: 'not in a run',

@@ -3,7 +3,7 @@ import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorLedgerQuery } from '#control-plane/dashboard/data/documents/operator-ledger.ts'
 import { OperatorLedgerDocument } from '#control-plane/dashboard/data/documents/operator-ledger.ts'
-import { exactMoney, toMicro } from '#control-plane/dashboard/data/format.ts'
+import { exactMoney, toMicro, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { accountText, kindText, LEDGER_KINDS } from '#control-plane/dashboard/operator/ledger-words.ts'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -11,7 +11,7 @@ import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { KeptInput, Search } from '#control-plane/dashboard/ui/kept-input.tsx'
-import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -203,7 +203,7 @@ function columnsOf(show: (id: string) => void, account: string | undefined): rea
       label: 'Moved',
       phone: 'lead',
       isNumber: true,
-      cell: ({ movedMicro }) => <Money micro={movedMicro} />,
+      cell: ({ movedMicro }) => exactMoney(movedMicro),
       text: ({ movedMicro }) => movedMicro,
       unit: 'microUsd',
     },
@@ -213,13 +213,15 @@ function columnsOf(show: (id: string) => void, account: string | undefined): rea
           {
             label: 'This account',
             isNumber: true,
-            cell: (row: Transaction) => <Money micro={ofAccount(row)} />,
+            cell: (row: Transaction) => exactOf(ofAccount(row)),
             text: ofAccount,
             unit: 'microUsd',
           } as const,
         ]),
   ]
 }
+
+const exactOf = (micro: string | null) => (micro === null ? UNKNOWN : exactMoney(micro))
 
 /** A note for readers. The note of a payout is an id or an address, which the drawer has. */
 function noteText(note: string | null): string {

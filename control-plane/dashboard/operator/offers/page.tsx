@@ -4,7 +4,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageDelistOfferDocument, PageRestoreOfferDocument } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorOffersQuery } from '#control-plane/dashboard/data/documents/operator-offers.ts'
 import { OperatorOffersDocument } from '#control-plane/dashboard/data/documents/operator-offers.ts'
-import { compact, percent, short } from '#control-plane/dashboard/data/format.ts'
+import { compact, count, percent, short, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -236,9 +236,12 @@ function Move({ offer, onClose }: { readonly offer: Row; readonly onClose: () =>
       lines={[
         {
           name: 'State',
-          now: isBack ? `delisted: ${offer.delistedReason}` : offer.status,
+          now: isBack ? `delisted: ${offer.delistedReason}` : stateOf(offer),
           after: isBack ? 'paused' : 'delisted',
         },
+        ...(isBack
+          ? []
+          : [{ name: 'Calls in 24 hours', now: offer.calls === null ? UNKNOWN : count(offer.calls), after: '0' }]),
       ]}
       action={isBack ? 'Restore' : 'Delist'}
       isDanger={!isBack}

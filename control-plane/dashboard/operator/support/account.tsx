@@ -88,7 +88,7 @@ export function Account({ account, curl }: Props) {
       </Card>
       <Stats
         figures={[
-          { label: 'Spendable credit', value: <Exact micro={spendableMicro} /> },
+          { label: 'Available credit', value: <Exact micro={spendableMicro} /> },
           {
             label: 'Held by running calls',
             value: <Exact micro={heldMicro} />,
@@ -112,6 +112,7 @@ export function Account({ account, curl }: Props) {
         <MoveMoney
           move={move}
           account={buyerAccount}
+          holder={account.wallet === null ? (account.user ?? buyerAccount) : short(account.wallet)}
           spendableMicro={spendableMicro}
           onClose={() => setMove(undefined)}
         />

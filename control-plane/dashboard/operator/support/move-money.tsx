@@ -42,21 +42,25 @@ const TEXTS = {
 } as const
 
 const MAX_REASON_CHARS = 160
+/** Characters of a random ticket: 48 bits and a hyphen. */
+const TICKET_CHARS = 13
 
 type Props = {
   readonly move: MoneyMove
   readonly account: string
+  /** The buyer's name on the screen. */
+  readonly holder: string
   readonly spendableMicro: string
   readonly onClose: () => void
 }
 
 /** Asks for an amount and a reason, and shows the balance now and after. */
-export function MoveMoney({ move, account, spendableMicro, onClose }: Props) {
+export function MoveMoney({ move, account, holder, spendableMicro, onClose }: Props) {
   const say = useToast()
   const [amount, setAmount] = useState('')
   const [reason, setReason] = useState('')
   // A second try of the same dialog books nothing twice: the ticket stays.
-  const [ticket, setTicket] = useState(() => `support-${crypto.randomUUID()}`)
+  const [ticket, setTicket] = useState(() => `support-${crypto.randomUUID().slice(0, TICKET_CHARS)}`)
   const { title, about, action, done } = TEXTS[move]
   const onDone = () => {
     onClose()
@@ -77,7 +81,7 @@ export function MoveMoney({ move, account, spendableMicro, onClose }: Props) {
     if (move === 'refund') refund.mutate({ ...shared, note: reason.trim() })
   }
   return (
-    <Dialog dialog={{ isOpen: true, close: onClose }} title={title}>
+    <Dialog dialog={{ isOpen: true, close: onClose }} title={`${title}: ${holder}`}>
       <form className="form" onSubmit={submit}>
         <p>{about}</p>
         <div className="form-row">
@@ -94,7 +98,7 @@ export function MoveMoney({ move, account, spendableMicro, onClose }: Props) {
           />
           <Input
             label="Ticket"
-            hint="Each ticket is booked once"
+            hint="Of your support system, if you have one. Each ticket is booked once"
             required
             maxLength={100}
             value={ticket}
@@ -112,7 +116,7 @@ export function MoveMoney({ move, account, spendableMicro, onClose }: Props) {
         <Diff
           lines={[
             {
-              name: 'Spendable credit',
+              name: 'Available credit',
               now: exactMoney(now),
               after: after === undefined ? UNKNOWN : exactMoney(after),
             },

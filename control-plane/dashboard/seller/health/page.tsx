@@ -62,7 +62,7 @@ function Health() {
   return (
     <Page
       title="Health"
-      about="Offers that fail now come first. A failing offer is paused for a while and retried automatically."
+      about="Offers that fail now come first. A failing offer is paused for a while and retried automatically; buyers' calls go to the next offer."
       actions={<Segments label="Days" value={days} choices={DAYS} onChoose={(next) => go({ days: next, view })} />}
     >
       <Loaded query={query}>

@@ -1,8 +1,9 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import { money, percent } from '#control-plane/dashboard/data/format.ts'
+import { money, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -16,6 +17,22 @@ type Props = { readonly offer: Edited; readonly onRemoved: (offer: Edited) => vo
 
 export const MOST_PCT = 95
 const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
+
+/** The price for buyers at another discount. Unknown while the offer is free. */
+function priceAt(offer: Edited, discount: number): string {
+  const { effectiveInputPer1m, effectiveOutputPer1m, effectiveMediaUnitPrice, mediaUnit } = offer
+  const share = (100 - discount) / (100 - offer.discount)
+  if (!(share >= 0 && Number.isFinite(share))) return UNKNOWN
+  const at = (price: number | null) => (price === null ? null : Math.round(price * share))
+  return unitPriceText(
+    {
+      inputPer1m: at(effectiveInputPer1m),
+      outputPer1m: at(effectiveOutputPer1m),
+      mediaUnitPrice: at(effectiveMediaUnitPrice),
+    },
+    mediaUnit,
+  )
+}
 
 /** Changes an offer: the dialog shows the old terms beside the new ones. */
 export function EditOffer({ offer, onRemoved, onDone }: Props) {
@@ -71,6 +88,7 @@ export function EditOffer({ offer, onRemoved, onDone }: Props) {
         <Diff
           lines={[
             { name: 'Discount', now: percent(offer.discount), after: percent(next.discount) },
+            { name: 'Buyers pay', now: priceAt(offer, offer.discount), after: priceAt(offer, next.discount) },
             { name: 'Cap', now: capText(offer.capDailyUsd), after: capText(next.capDailyUsd) },
           ]}
         />

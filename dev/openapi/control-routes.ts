@@ -142,7 +142,7 @@ function goodAnswer(components: Components, row: RestRow): Json {
 
 function refusals(row: RestRow): Json {
   const isRead = row.method === 'GET'
-  return refusalsOf(row.envelope, [
+  return refusalsOf(row.envelope === 'v1' ? 'account' : row.envelope, [
     400,
     429,
     500,

@@ -6,9 +6,40 @@ import { AppError, ERROR_CODES } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Json } from './json-schema.ts'
 
-/** The shapes of errors. */
-export type ErrorShape = 'v1' | 'seller' | 'messages'
-const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'seller', 'messages']
+/** The shapes of errors: those of calls (`v1`, `messages`), and those of account paths. */
+export type ErrorShape = 'v1' | 'account' | 'seller' | 'messages'
+const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'account', 'seller', 'messages']
+
+/** Codes that only calls are refused with, so no account path lists them. */
+export const CALL_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_minimum_discount',
+  'unsupported_parameter',
+  'context_length_exceeded',
+  'unresolvable_file_reference',
+  'too_many_input_images',
+  'invalid_image_input',
+  'image_required',
+  'mask_not_supported',
+  'invalid_target_url',
+  'unexpected_path',
+  'provider_unpriceable',
+  'job_route_required',
+  'platform_route_refused',
+  'policy_refused',
+  'payment_required',
+  'key_cap_reached',
+  'budget_reached',
+  'cost_ceiling_reached',
+  'no_sellers_for_model',
+  'no_resource_offer',
+  'trait_unavailable',
+  'job_not_found',
+  'seller_cap_reached',
+  'no_healthy_sellers',
+  'minimum_discount_not_met',
+  'offers_unhealthy',
+  'upstream_rejected',
+])
 
 const WORDS: Readonly<Record<number, string>> = {
   400: 'The request is invalid.',
@@ -34,7 +65,9 @@ const LATER: readonly number[] = [429, 503]
 export function codesByStatus(shape: ErrorShape): ReadonlyMap<number, readonly ErrorCode[]> {
   const rid = createIds(systemClock).requestId()
   const codesOf = new Map<number, ErrorCode[]>()
+  const isOfCalls = shape === 'v1' || shape === 'messages'
   for (const code of ERROR_CODES) {
+    if (!isOfCalls && CALL_CODES.has(code)) continue
     const status = shape === 'messages' ? messagesEnvelope(new AppError(code), rid).status : ERRORS[code].status
     codesOf.set(status, [...(codesOf.get(status) ?? []), code])
   }

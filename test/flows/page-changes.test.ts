@@ -291,7 +291,7 @@ describe('an operator', () => {
     const act = dialog(page).getByRole('button', { name: 'Delist' })
     expect(await act.isDisabled()).toBe(true)
     await dialog(page).getByLabel('Reason').fill('resold keys')
-    await dialog(page).getByRole('row', { name: 'State active delisted' }).waitFor()
+    await dialog(page).getByRole('row', { name: 'State on sale delisted' }).waitFor()
     await act.click()
     await page.getByRole('row', { name: new RegExp(`delisted resold keys.*${offer.id}`) }).waitFor()
     const seller = await open(network.sandbox.seller_key)

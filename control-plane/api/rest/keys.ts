@@ -11,7 +11,7 @@ const KeyFacts = KeyViewSchema.omit({ keyType: true, expiresAt: true, terms: tru
 })
 const Shown = z.object({
   key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
-  apiKey: z.string().optional().describe('The same.'),
+  apiKey: z.string().optional().describe('The same value as `key`, for older clients.'),
 })
 const SellerKey = KeyFacts.meta({ id: 'SellerKey', description: 'A seller key. The key itself is not shown again.' })
 const BuyerKey = KeyFacts.extend(KeyTermsViewSchema.shape).meta({

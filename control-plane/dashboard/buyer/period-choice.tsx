@@ -78,30 +78,34 @@ export function TimeChoice({
       <span>Period</span>
       <div className="actions">
         <PeriodChoice value={period} onChoose={(next) => onChange({ period: next, from: undefined, to: undefined })} />
-        <Day label="First day, UTC" max={today} value={time.from ?? ''} onKeep={keep('from')} />
-        <Day label="Last day, UTC" max={today} value={time.to ?? ''} onKeep={keep('to')} />
+        <Day name="From" label="First day, UTC" max={today} value={time.from ?? ''} onKeep={keep('from')} />
+        <Day name="To" label="Last day, UTC" max={today} value={time.to ?? ''} onKeep={keep('to')} />
       </div>
     </div>
   )
 }
 
 type DayProps = {
+  readonly name: string
   readonly label: string
   readonly max: string
   readonly value: string
   readonly onKeep: (text: string) => void
 }
 
-function Day({ label, max, value, onKeep }: DayProps) {
+function Day({ name, label, max, value, onKeep }: DayProps) {
   const [text, setText] = useKeptText(value, onKeep)
   return (
-    <input
-      type="date"
-      className="input"
-      aria-label={label}
-      max={max}
-      value={text}
-      onChange={({ currentTarget }) => setText(currentTarget.value)}
-    />
+    <label className="day">
+      <span className="small muted">{name}</span>
+      <input
+        type="date"
+        className="input"
+        aria-label={label}
+        max={max}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </label>
   )
 }

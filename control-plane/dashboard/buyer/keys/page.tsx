@@ -137,9 +137,13 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
     { label: 'State', cell: (key) => <State of={key} />, text: stateOfKey },
     {
       label: 'Limits',
-      cell: ({ terms }) => <Bounds terms={terms} />,
-      text: ({ terms }) => terms?.capDailyUsd,
-      unit: 'usd',
+      cell: ({ terms }) => (terms === null ? null : boundsText(terms) || <span className="muted">none</span>),
+      text: ({ terms }) => terms && boundsText(terms),
+      file: [
+        { label: 'Cap a day', text: ({ terms }) => terms?.capDailyUsd, unit: 'usd' },
+        { label: 'Cap a month', text: ({ terms }) => terms?.capMonthlyUsd, unit: 'usd' },
+        { label: 'Calls a minute', text: ({ terms }) => terms?.rateLimitRpm },
+      ],
     },
     {
       label: `Spent in ${DAYS} days`,
@@ -194,8 +198,8 @@ function Changes({ of: key, ask }: ChangesProps) {
   )
 }
 
-function Bounds({ terms }: { readonly terms: ListedKey['terms'] }) {
-  if (terms === null) return null
+/** The limits of a key in words; empty without any. */
+function boundsText(terms: NonNullable<ListedKey['terms']>): string {
   const bounds = [
     terms.capDailyUsd === null ? undefined : `${money(Math.round(terms.capDailyUsd * 1e6))} a day`,
     terms.capMonthlyUsd === null ? undefined : `${money(Math.round(terms.capMonthlyUsd * 1e6))} a month`,
@@ -206,7 +210,7 @@ function Bounds({ terms }: { readonly terms: ListedKey['terms'] }) {
     terms.providersBlocked.length === 0 ? undefined : `${terms.providersBlocked.length} blocked`,
     terms.rateLimitRpm === null ? undefined : `${compact(terms.rateLimitRpm)} calls a minute`,
   ].filter((bound) => bound !== undefined)
-  return bounds.length === 0 ? <span className="muted">none</span> : bounds.join(' · ')
+  return bounds.join(' · ')
 }
 
 const OVERLAP_SECONDS = 24 * 60 * 60

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLoaderData, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { count } from '#control-plane/dashboard/data/format.ts'
 import { Search } from '#control-plane/dashboard/ui/kept-input.tsx'
 import { useTitle } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
@@ -9,7 +10,9 @@ import { DocAnchor } from './doc-link.tsx'
 import type { DocLink, DocMenu, DocPage } from './doc-page.ts'
 import { REFERENCE } from './doc-page.ts'
 import { DocsMenu } from './docs-menu.tsx'
+import { markedParts } from './marked-parts.ts'
 import { OperationList } from './operation-list.tsx'
+import type { DocsFound } from './search-docs.ts'
 
 /** A page of the documentation with its menu, or what a search found. */
 export function DocsPage() {
@@ -95,7 +98,7 @@ function Found({ text }: { readonly text: string }) {
     staleTime: Number.POSITIVE_INFINITY,
     structuralSharing: false,
   })
-  const found = data?.(text) ?? []
+  const { hits, total } = data?.(text) ?? NOTHING
   return (
     <>
       <h1>Search: {text}</h1>
@@ -105,17 +108,38 @@ function Found({ text }: { readonly text: string }) {
           <SkeletonRows />
         </div>
       ) : null}
-      {data !== undefined && found.length === 0 ? <p>Nothing found. Try fewer or other words.</p> : null}
+      {data === undefined ? null : (
+        <p className="muted">
+          {total === 0
+            ? 'Nothing found. Try fewer or other words.'
+            : total > hits.length
+              ? `The best ${hits.length} of ${count(total)} results`
+              : `${total} ${total === 1 ? 'result' : 'results'}`}
+        </p>
+      )}
       <ol className="docs-found" aria-label="Results">
-        {found.map(({ to, title, page, excerpt }) => (
+        {hits.map(({ to, title, page, excerpt }) => (
           <li key={to}>
-            <DocAnchor to={to}>{title}</DocAnchor>
+            <DocAnchor to={to}>
+              <Marked text={title} search={text} />
+            </DocAnchor>
             {page === title ? null : <span className="muted small"> {page}</span>}
-            <p className="small muted">{excerpt}</p>
+            <p className="small muted">
+              <Marked text={excerpt} search={text} />
+            </p>
           </li>
         ))}
       </ol>
     </>
+  )
+}
+
+const NOTHING: DocsFound = { hits: [], total: 0 }
+
+/** A text in which the searched words are marked. */
+function Marked({ text, search }: { readonly text: string; readonly search: string }) {
+  return markedParts(text, search).map((part) =>
+    part.isMarked ? <mark key={part.start}>{part.text}</mark> : part.text,
   )
 }
 

@@ -284,13 +284,16 @@ const ROUTE_COLUMNS: readonly Column<Route>[] = [
   },
 ]
 
+/** The part of a pattern that stands for any further segments. */
+const REST_OF_PATH = /\/\{\w+\+\}$/
+
 type Fence = ShownResource['fences'][number]
 const FENCE_COLUMNS: readonly Column<Fence>[] = [
   {
     label: 'Call',
     cell: ({ methods, path }) => (
       <code>
-        {methods === null ? 'any' : methods.join(', ')} {path}
+        {methods === null ? 'any method' : methods.join(', ')} {path.replace(REST_OF_PATH, '/…')}
       </code>
     ),
     text: ({ path }) => path,
@@ -305,7 +308,11 @@ function Routes({ resource: { routes, fences }, curl }: { readonly resource: Sho
         <Table label="Calls" columns={ROUTE_COLUMNS} rows={routes} keyOf={({ id }) => id} curl={curl} empty={null} />
       </Card>
       {fences.length === 0 ? null : (
-        <Card title="Blocked calls" isFlush>
+        <Card
+          title="Blocked calls"
+          about="Only the calls that the reason is about. Other calls of the path pass"
+          isFlush
+        >
           <Table
             label="Blocked calls"
             columns={FENCE_COLUMNS}

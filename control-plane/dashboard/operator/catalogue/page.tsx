@@ -4,6 +4,7 @@ import type { OperatorCatalogueQuery } from '#control-plane/dashboard/data/docum
 import { OperatorCatalogueDocument } from '#control-plane/dashboard/data/documents/operator-catalogue.ts'
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { priceFile, unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -114,8 +115,18 @@ const MODEL_COLUMNS: readonly Column<Model>[] = [
   },
   { label: 'Lab', cell: ({ lab }) => lab, text: ({ lab }) => lab },
   {
-    label: 'Offers',
+    label: 'List price',
     phone: 'lead',
+    isNumber: true,
+    cell: ({ direct, mediaUnit }) => <span className="nowrap">{unitPriceText(direct, mediaUnit)}</span>,
+    text: ({ direct }) => direct.inputPer1m ?? direct.mediaUnitPrice,
+    file: priceFile(
+      ({ direct }) => direct,
+      ({ mediaUnit }) => mediaUnit,
+    ),
+  },
+  {
+    label: 'Offers',
     isNumber: true,
     cell: ({ offerCount }) => offerCount,
     text: ({ offerCount }) => offerCount,

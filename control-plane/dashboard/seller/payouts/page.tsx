@@ -218,7 +218,13 @@ const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition
       ) : (
         <span className="muted">–</span>
       ),
-    text: ({ holdReason }) => holdReason,
+    text: ({ holdReason, coolsUntil, availableUsdc }) =>
+      holdReason ??
+      (coolsUntil !== null
+        ? 'new address'
+        : availableUsdc !== '0' && toMicro(availableUsdc) < toMicro(thresholdUsdc)
+          ? 'minimum payout'
+          : null),
   },
 ]
 

@@ -106,7 +106,7 @@ const RULES: readonly Rule[] = [
     allows: [
       shared,
       /^control-plane\/(services|operation|api)\//,
-      /^control-plane\/dashboard\/(market\/(home\/head|model\/model-figures)|ui\/brand-mark)\.ts$/,
+      /^control-plane\/dashboard\/(market\/(home\/head|public-heads|model\/model-figures)|ui\/brand-mark)\.ts$/,
     ],
   },
   {

@@ -36,6 +36,7 @@ describe('the alerts of a buyer', () => {
     await dialog(page).getByLabel('URL').fill(`http://127.0.0.1:${port}/hook`)
     await dialog(page).getByLabel('Name').fill('our channel')
     await dialog(page).getByLabel('Format').selectOption('slack')
+    await dialog(page).getByLabel('The balance is low').check()
     await dialog(page).getByLabel('Low balance, US dollars').fill('2.5')
     await dialog(page).getByLabel('A job is done').check()
     await dialog(page).getByRole('button', { name: 'Create webhook' }).click()

@@ -215,7 +215,8 @@ describe('a used payment', () => {
     for (const answer of answers) {
       const text = await answer.text()
       if (answer.status === 200) texts.add(text)
-      else
+      // A busy market may ask a repeat to come again, which buys nothing either.
+      else if (answer.status !== 503)
         expect([answer.status, JSON.parse(text)]).toMatchObject([402, { error: 'payment_already_used', accepts: [] }])
     }
     expect([texts.size, await paidCalls(wallet)]).toEqual([1, 1])

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Head, PageData } from '#control-plane/api/page/head-markup.ts'
-import { withHead, withHome } from '#control-plane/api/page/head-markup.ts'
+import { withHead, withHome, withTitle } from '#control-plane/api/page/head-markup.ts'
 import { HERO } from '#control-plane/dashboard/market/home/head.ts'
 
 const DOCUMENT = `<html><head><meta name="description" content="A market." /><title>Inference market</title></head>
@@ -43,4 +43,10 @@ it('home shows what the market is without a script, with links to both sides', (
     '/start',
     '/seller/start',
   ])
+})
+
+it('a public screen has its title and its sentence in the document', () => {
+  const html = withTitle(DOCUMENT, { title: 'Fees & <more>', about: 'Buyers pay $0.' })
+  expect(html).toContain('<title>Fees &amp; &lt;more&gt; · Surplus</title>')
+  expect(html).toContain('<h1>Fees &amp; &lt;more&gt;</h1><p>Buyers pay $0.</p>')
 })

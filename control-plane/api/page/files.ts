@@ -6,9 +6,11 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Origins } from '#control-plane/api/reference/documents.ts'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
+import type { ScreenHead } from '#control-plane/dashboard/market/public-heads.ts'
+import { PUBLIC_HEADS } from '#control-plane/dashboard/market/public-heads.ts'
 import { readDocHeads } from './doc-heads.ts'
 import type { EmbeddedData } from './embedded-data.ts'
-import { withDoc, withHead, withHome } from './head-markup.ts'
+import { withDoc, withHead, withHome, withTitle } from './head-markup.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,6 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
+const TITLES: ReadonlyMap<string, ScreenHead> = new Map(Object.entries(PUBLIC_HEADS))
 /** A folder with more files is not our page. */
 const MAX_FILES = 500
 const BROTLI_QUALITY = 9
@@ -81,10 +84,14 @@ export function openPageFiles(folder: URL, origins: Origins): PageFiles | undefi
       const { head, pageData } = embedded ?? {}
       if (head !== undefined && pageData !== undefined)
         return documentOf(withHead(textOf(scripts, theme), head, pageData))
-      const key = `${theme} ${scripts[0]} ${pageData !== undefined}`
-      const pageDocument =
-        documents.get(key) ??
-        documentOf(pageData === undefined ? textOf(scripts, theme) : withHome(textOf(scripts, theme), pageData))
+      const title = TITLES.get(path)
+      const key = `${theme} ${scripts[0]} ${title?.title} ${pageData !== undefined}`
+      const known = documents.get(key)
+      if (known !== undefined) return known
+      const text = textOf(scripts, theme)
+      const pageDocument = documentOf(
+        pageData !== undefined ? withHome(text, pageData) : title !== undefined ? withTitle(text, title) : text,
+      )
       documents.set(key, pageDocument)
       return pageDocument
     },

@@ -1,5 +1,6 @@
 import { escapeHtml } from '#control-plane/api/reference/escape-html.ts'
 import { HERO } from '#control-plane/dashboard/market/home/head.ts'
+import type { ScreenHead } from '#control-plane/dashboard/market/public-heads.ts'
 import { BRAND_NAME, MARK_STROKES } from '#control-plane/dashboard/ui/brand-mark.ts'
 
 /** Data in the page's cache from the start: pairs of a key and its data. */
@@ -73,6 +74,15 @@ export function withDoc(html: string, { title, about, html: text }: DocHead): st
       (_, start) => `${start}${escapeHtml(about.slice(0, MAX_DESCRIPTION))}`,
     )
     .replace(PLACE, () => place)
+}
+
+/** Writes the title of a screen, and the sentence below it, into its document. */
+export function withTitle(html: string, { title, about }: ScreenHead): string {
+  const head = `<div class="page"><header class="page-head"><div><h1>${escapeHtml(title)}</h1>\
+<p>${escapeHtml(about)}</p></div></header><div class="grid"><div aria-busy="true"></div></div></div>`
+  return html
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · ${BRAND_NAME}</title>`)
+    .replace(PLACE, () => shellOf(head, []))
 }
 
 /** Writes the introduction of the home screen into its document, with the room of the picture beside it. */

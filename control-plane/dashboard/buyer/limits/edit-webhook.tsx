@@ -34,7 +34,7 @@ const MAILTO = 'mailto:'
 /** Where the events go: a URL, or an address. */
 export const targetOf = ({ url }: Pick<Hook, 'url'>) => (url.startsWith(MAILTO) ? url.slice(MAILTO.length) : url)
 
-const FIRST_EVENTS = ['key.cap_reached', 'budget.reached', 'balance.low']
+const FIRST_EVENTS = ['key.cap_reached', 'budget.reached']
 
 type Props = {
   /** Undefined for a new webhook. */

@@ -8,6 +8,7 @@ import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { PUBLIC_HEADS } from '#control-plane/dashboard/market/public-heads.ts'
 import type { ShownTrade } from '#control-plane/dashboard/market/trade-table.tsx'
 import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
@@ -29,7 +30,7 @@ export function FeedPage() {
   const query = useScreen(PublicFeedDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicFeedDocument, variables)
   return (
-    <Page title="Feed and rankings" about="Charged calls as they happen, without names, and the top models by spend.">
+    <Page {...PUBLIC_HEADS['/feed']}>
       <Loaded query={query}>
         {(data) => (
           <>

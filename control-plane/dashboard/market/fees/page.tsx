@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { PublicFeesDocument } from '#control-plane/dashboard/data/documents/public-fees.ts'
 import { exactMoney, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { PUBLIC_HEADS } from '#control-plane/dashboard/market/public-heads.ts'
 import { KeptInput } from '#control-plane/dashboard/ui/kept-input.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -13,7 +14,7 @@ const [SAMPLE_LIST, SAMPLE_DISCOUNT] = ['1.00', 40]
 export function FeesPage() {
   const query = useScreen(PublicFeesDocument, {})
   return (
-    <Page title="Fees" about="Sellers pay a share of each sale. Buyers pay no fee.">
+    <Page {...PUBLIC_HEADS['/fees']}>
       <Loaded query={query}>
         {({ service }) => {
           const feeBps = service?.feeBps

@@ -4,6 +4,7 @@ import type { PublicResourcesQuery } from '#control-plane/dashboard/data/documen
 import { PublicResourcesDocument } from '#control-plane/dashboard/data/documents/public-resources.ts'
 import { compact, percent } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { PUBLIC_HEADS } from '#control-plane/dashboard/market/public-heads.ts'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -16,10 +17,7 @@ const REFRESH_MS = 60_000
 export function LentPage() {
   const query = useScreen(PublicResourcesDocument, {}, { everyMs: REFRESH_MS })
   return (
-    <Page
-      title="Lent accounts"
-      about="Use a provider’s own API without an account there: sellers lend you theirs, below list price."
-    >
+    <Page {...PUBLIC_HEADS['/lent']}>
       <Intro />
       <Loaded query={query}>
         {({ resourceMarkets }) => (

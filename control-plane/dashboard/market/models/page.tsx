@@ -10,6 +10,7 @@ import { ANSWERED, CALLS_24H, DISCOUNT, FIRST_TOKEN, SELLERS } from '#control-pl
 import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
+import { PUBLIC_HEADS } from '#control-plane/dashboard/market/public-heads.ts'
 import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
@@ -78,7 +79,7 @@ export function ModelsPage() {
     change({ compare: next.length === 0 ? undefined : next.join(','), after })
   }
   return (
-    <Page title="Models" about="Models on sale, at the best price that a healthy seller asks now.">
+    <Page {...PUBLIC_HEADS['/models']}>
       <Facets search={search} onChange={change} />
       {compared.length === 0 ? null : <Comparison ids={compared} onClear={() => change({ compare: undefined })} />}
       <Loaded query={query}>

@@ -12,6 +12,7 @@ import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { IncidentTable } from '#control-plane/dashboard/market/incident-table.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { PUBLIC_HEADS } from '#control-plane/dashboard/market/public-heads.ts'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -52,7 +53,7 @@ export function StatusPage() {
   const query = useScreen(PublicStatusDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicStatusDocument, {})
   return (
-    <Page title="Status" about="We measure the calls of buyers, not test calls. A share needs at least 5 calls.">
+    <Page {...PUBLIC_HEADS['/status']}>
       <Loaded query={query} waiting={<Waiting />}>
         {(data) => (
           <>

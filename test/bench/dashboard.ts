@@ -77,7 +77,6 @@ const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string
   [
     MODELS,
     {
-      'dark theme': 'nav button:text-is("Dark")',
       'compare one model': 'main tbody input[type="checkbox"]',
       'compare another': 'main tbody tr:nth-child(2) input[type="checkbox"]',
       'next page': 'main button:text-is("Next page")',
@@ -88,7 +87,6 @@ const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string
     PAGE_OF_MODEL,
     {
       'other figure of speed': 'main fieldset[aria-label="Figure of speed"] button[aria-pressed="false"]',
-      'local time': 'nav button:text-is("Local time")',
       search: 'nav button:has-text("Search")',
     },
   ],

@@ -27,13 +27,41 @@ const STROKES = MARK_STROKES.map(
 const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="true" class="mark">\
 <rect width="32" height="32" rx="8" fill="var(--mark)"></rect>${STROKES.join('')}</svg>${BRAND_NAME}</a>`
 
-/** The frame of the page around the content of `main`. */
-function shellOf(main: string, pageData: PageData): string {
-  return `${placeOf(pageData)}
+/** The frame of the page around the markup beside its navigation. */
+function frameOf(content: string, pageData: PageData): string {
+  return `<div id="page" data-known="${escapeHtml(JSON.stringify(pageData))}">
 <header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
 <span class="button">Search</span><span class="button">Menu</span></div></header>
 <div class="frame"><nav class="side">${BRAND}</nav>
-<div class="beside"><main id="content" class="main">${main}</main></div></div></div>`
+${content}</div></div>`
+}
+
+/** The frame of the page around a screen. */
+function screenOf(screen: string, pageData: PageData): string {
+  return frameOf(
+    `<div class="beside"><main id="content" class="main"><div class="page">${screen}</div></main></div>`,
+    pageData,
+  )
+}
+
+/** The heading of a screen, with further markup beside it. */
+function pageHead({ title, about }: ScreenHead, actions = ''): string {
+  const sentence = about === '' ? '' : `<p>${escapeHtml(about)}</p>`
+  return `<header class="page-head"><div><h1>${escapeHtml(title)}</h1>${sentence}</div>${actions}</header>`
+}
+
+/** Writes the title of a page into its document. */
+function titled(html: string, title: string): string {
+  // The texts may contain replacement patterns, as prices do: `$0`.
+  return html.replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · ${BRAND_NAME}</title>`)
+}
+
+/** Writes the description of a page into its document. */
+function described(html: string, description: string): string {
+  return html.replace(
+    /(<meta name="description" content=")[^"]*/,
+    (_, start) => `${start}${escapeHtml(description.slice(0, MAX_DESCRIPTION))}`,
+  )
 }
 
 /**
@@ -41,19 +69,14 @@ function shellOf(main: string, pageData: PageData): string {
  * runs, and without scripts. The script then draws the same in its place. Previews of links show its title.
  */
 export function withHead(html: string, head: Head, pageData: PageData): string {
-  const about = head.about === '' ? '' : `<p>${escapeHtml(head.about)}</p>`
-  const place = shellOf(
-    `<div class="page"><header class="page-head"><div><h1>${escapeHtml(head.title)}</h1>${about}</div>\
-<div class="actions"><a href="${escapeHtml(head.up.path)}">${escapeHtml(head.up.label)}</a></div></header>\
-<div class="grid"><div class="stats">${head.figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>\
-</div>`,
+  const { up, figures } = head
+  const list = `<div class="actions"><a href="${escapeHtml(up.path)}">${escapeHtml(up.label)}</a></div>`
+  const place = screenOf(
+    `${pageHead(head, list)}\
+<div class="grid"><div class="stats">${figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>`,
     pageData,
   )
-  // The texts may contain replacement patterns, as prices do: `$0`.
-  return html
-    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · ${BRAND_NAME}</title>`)
-    .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)
-    .replace(PLACE, () => place)
+  return described(titled(html, head.title), descriptionOf(head)).replace(PLACE, () => place)
 }
 
 /** A page of the documentation: its title, its description, and its text as HTML of the build. */
@@ -61,28 +84,18 @@ export type DocHead = { readonly title: string; readonly about: string; readonly
 
 /** Writes a page of the documentation into the document, for readers without a script and until the script draws it. */
 export function withDoc(html: string, { title, about, html: text }: DocHead): string {
-  const place = `${placeOf([])}
-<header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
-<span class="button">Search</span><span class="button">Menu</span></div></header>
-<div class="frame"><nav class="side">${BRAND}</nav>
-<main id="content" class="main"><div class="page docs"><div class="docs-side"><a href="/docs">All pages</a></div>\
-<article class="docs-text"><h1>${escapeHtml(title)}</h1>${text}</article></div></main></div></div>`
-  return html
-    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · Surplus</title>`)
-    .replace(
-      /(<meta name="description" content=")[^"]*/,
-      (_, start) => `${start}${escapeHtml(about.slice(0, MAX_DESCRIPTION))}`,
-    )
-    .replace(PLACE, () => place)
+  const place = frameOf(
+    `<main id="content" class="main"><div class="page docs"><div class="docs-side"><a href="/docs">All pages</a></div>\
+<article class="docs-text"><h1>${escapeHtml(title)}</h1>${text}</article></div></main>`,
+    [],
+  )
+  return described(titled(html, title), about).replace(PLACE, () => place)
 }
 
 /** Writes the title of a screen, and the sentence below it, into its document. */
-export function withTitle(html: string, { title, about }: ScreenHead): string {
-  const head = `<div class="page"><header class="page-head"><div><h1>${escapeHtml(title)}</h1>\
-<p>${escapeHtml(about)}</p></div></header><div class="grid"><div aria-busy="true"></div></div></div>`
-  return html
-    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · ${BRAND_NAME}</title>`)
-    .replace(PLACE, () => shellOf(head, []))
+export function withTitle(html: string, head: ScreenHead): string {
+  const place = screenOf(`${pageHead(head)}<div class="grid"><div aria-busy="true"></div></div>`, [])
+  return titled(html, head.title).replace(PLACE, () => place)
 }
 
 /** Writes the introduction of the home screen into its document, with the room of the picture beside it. */
@@ -95,11 +108,9 @@ export function withHome(html: string, pageData: PageData): string {
   const hero = `<section class="hero"><div><h1>${escapeHtml(title)}</h1><p>${escapeHtml(about)}</p>\
 <div class="actions">${links.join('')}</div></div>\
 <svg class="book-picture" viewBox="0 0 520 240" aria-hidden="true"></svg></section>`
-  const place = shellOf(`<div class="page"><div class="grid">${hero}<div aria-busy="true"></div></div></div>`, pageData)
+  const place = screenOf(`<div class="grid">${hero}<div aria-busy="true"></div></div>`, pageData)
   return html.replace(PLACE, () => place)
 }
-
-const placeOf = (pageData: PageData) => `<div id="page" data-known="${escapeHtml(JSON.stringify(pageData))}">`
 
 function figureMarkup({ label, value, hint }: Head['figures'][number]): string {
   return `<dl class="stat"><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd><dd>${escapeHtml(hint)}</dd></dl>`
@@ -107,5 +118,5 @@ function figureMarkup({ label, value, hint }: Head['figures'][number]): string {
 
 function descriptionOf({ title, about, figures: [first] }: Head): string {
   const price = first === undefined ? '' : `: ${first.value}, ${first.hint}. ${first.label}.`
-  return `${title}${price} ${about}`.trim().slice(0, MAX_DESCRIPTION)
+  return `${title}${price} ${about}`.trim()
 }

@@ -1,7 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
@@ -32,8 +31,6 @@ import { Files } from './files.tsx'
 import { useStopNotes } from './stop-notes.ts'
 
 const REFRESH_MS = 15_000
-/** The market keeps the files of a job for this long after its end. */
-const FILES_MS = DAY_MS
 const TONES = { running: 'info', failed: 'bad', cancelled: 'plain' } as const
 
 const JOB_STATES = ['running', 'succeeded', 'failed', 'cancelled'] as const
@@ -310,13 +307,11 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
     {
       label: 'Files',
       cell: (job) =>
-        job.state !== 'succeeded' ? null : job.endedAt !== null && job.endedAt < Date.now() - FILES_MS ? (
-          <span className="muted">expired</span>
-        ) : (
+        job.state === 'succeeded' ? (
           <Button onClick={() => ask({ kind: 'files', job })} aria-label={`View files of ${job.id}`}>
             View files
           </Button>
-        ),
+        ) : null,
     },
   ]
 }

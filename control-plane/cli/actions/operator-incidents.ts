@@ -47,7 +47,7 @@ function touchedOf({ models, providers }: Incident): string {
 }
 
 /** The given facts of an incident. All of them may be changed at any time. */
-function periodOf(options: CommandOptions) {
+function factsOf(options: CommandOptions) {
   const [models, providers] = [listOption(options, 'models'), listOption(options, 'providers')]
   const state = OPEN_STATES.find((known) => known === textOption(options, 'state'))
   return { ...(models && { models }), ...(providers && { providers }), ...(state && { state }) }
@@ -77,7 +77,7 @@ export const listIncidents: Action = async ({ connection }, { options }) => {
 
 export const declareIncident: Action = async ({ connection }, given) => {
   const startedAt = instantOption(given.options, 'startedAt')
-  const input = { title: argument(given), note: requiredOption(given.options, 'note'), ...periodOf(given.options) }
+  const input = { title: argument(given), note: requiredOption(given.options, 'note'), ...factsOf(given.options) }
   return show(
     await connection.as('operator', (client) =>
       client.incident.declare.mutate({ ...input, ...(startedAt !== undefined && { startedAt }) }),
@@ -87,7 +87,7 @@ export const declareIncident: Action = async ({ connection }, given) => {
 
 export const updateIncident: Action = async ({ connection }, given) => {
   const title = textOption(given.options, 'title')
-  const input = { id: argument(given), note: requiredOption(given.options, 'note'), ...periodOf(given.options) }
+  const input = { id: argument(given), note: requiredOption(given.options, 'note'), ...factsOf(given.options) }
   return show(
     await connection.as('operator', (client) => client.incident.update.mutate({ ...input, ...(title && { title }) })),
   )

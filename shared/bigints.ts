@@ -7,3 +7,8 @@ export function lowerBigint(left: bigint, right: bigint): bigint {
 export function higherBigint(left: bigint, right: bigint): bigint {
   return left > right ? left : right
 }
+
+/** A whole number as JSON gives it. For prices, caps and counts, which are far below 2^53. */
+export function jsonNumber(value: bigint | null): number | null {
+  return value === null ? null : Number(value)
+}

@@ -11,3 +11,6 @@ export const UPTO_PROXY: ChainAddress = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240
 
 /** Public explorers by the id of their chain. */
 export const EXPLORERS: ReadonlyMap<number, string> = new Map([[BASE_CHAIN_ID, 'https://basescan.org']])
+
+/** The version of x402 whose headers and answers the market speaks. */
+export const X402_VERSION = 2

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SECOND } from '#shared/clock.ts'
 import type { UnitPrices } from './pricing.ts'
 import type { Usage, UsageClass } from './usage.ts'
 
@@ -90,7 +91,6 @@ const MOST_SIDE: readonly (readonly [ClipResolution, number])[] = [
   ['1080p', 1_080],
 ]
 
-const MILLISECONDS = 1_000
 /** The classes of time by resolution, the most expensive first. Others count as `milliseconds`. */
 const TIME_CLASSES: readonly (readonly [ClipResolution, UsageClass])[] = [
   ['4k', 'milliseconds4k'],
@@ -102,7 +102,7 @@ const TIME_CLASSES: readonly (readonly [ClipResolution, UsageClass])[] = [
  * Time has no price when only the piece has one.
  */
 export function clipUsage(prices: UnitPrices, { seconds, resolution }: ClipShape): Usage {
-  const time = seconds === undefined ? {} : { [timeClass(prices, resolution)]: seconds * MILLISECONDS }
+  const time = seconds === undefined ? {} : { [timeClass(prices, resolution)]: seconds * SECOND }
   return prices.calls === undefined && seconds !== undefined ? time : { ...pricedTime(prices, time), calls: 1 }
 }
 

@@ -1,3 +1,4 @@
+import { parseJson } from '#shared/parse-json.ts'
 import {
   BACKSLASH,
   CLOSE_LIST,
@@ -146,8 +147,23 @@ export function memberText(text: string, members: readonly JsonMember[], key: st
   return lastMember === undefined ? undefined : text.slice(lastMember.start, lastMember.end).trim()
 }
 
+/** The text of a member of a JSON object, from the object's own text. Undefined without one. */
+export function memberTextIn(text: string, key: string): string | undefined {
+  return memberText(text, scanMembers(text) ?? [], key)
+}
+
 /** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
+
+/** A parsed list. Empty for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** True for a text that is not empty. */
+export function hasText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -161,12 +177,8 @@ export function isGiven(value: unknown): boolean {
 /** Parses a JSON object. Undefined when the text is anything else or nests too deep. */
 export function readJsonObject(text: string): Record<string, unknown> | undefined {
   if (scanMembers(text) === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
+  return isRecord(value) ? value : undefined
 }
 
 /** A shorter text cannot nest deep enough to make parsing expensive. */

@@ -1,3 +1,4 @@
+import { SECOND } from '#shared/clock.ts'
 import type { Usage } from './usage.ts'
 import { imageCount, usedTime } from './usage.ts'
 
@@ -19,7 +20,6 @@ export type MediaUnits = {
 }
 
 const PIXELS = 1_000_000
-const MILLISECONDS = 1_000
 
 /** The units of a usage, or of a sum of usages. */
 export function mediaUnitsOf(usage: Usage): MediaUnits {
@@ -28,9 +28,9 @@ export function mediaUnitsOf(usage: Usage): MediaUnits {
     images2k: usage.images2k ?? 0,
     images4k: usage.images4k ?? 0,
     megapixels: (usage.pixels ?? 0) / PIXELS,
-    seconds: usedTime(usage) / MILLISECONDS,
-    seconds1080p: (usage.milliseconds1080p ?? 0) / MILLISECONDS,
-    seconds4k: (usage.milliseconds4k ?? 0) / MILLISECONDS,
+    seconds: usedTime(usage) / SECOND,
+    seconds1080p: (usage.milliseconds1080p ?? 0) / SECOND,
+    seconds4k: (usage.milliseconds4k ?? 0) / SECOND,
     characters: usage.characters ?? 0,
     imageInputTokens: usage.imageInput ?? 0,
     imageOutputTokens: usage.imageOutput ?? 0,

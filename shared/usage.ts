@@ -1,5 +1,8 @@
 import { z } from 'zod'
 
+/** Bytes that count as one token when a provider gives no figure. */
+export const BYTES_A_TOKEN = 4
+
 /**
  * The classes of usage, in whole units that do not overlap. Every wire derives its usage object from them. `input`
  * excludes audio, images and tokens read from or written to a prompt cache; `output` excludes reasoning, audio and

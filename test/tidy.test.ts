@@ -127,7 +127,11 @@ const RULES: readonly Rule[] = [
   { from: /^control-plane\/dashboard\/data\//, allows: [/^control-plane\/dashboard\/data\//] },
   ...['market', 'buyer', 'seller', 'operator'].map((side) => ({
     from: new RegExp(`^control-plane/dashboard/${side}/`),
-    allows: [new RegExp(`^control-plane/dashboard/(ui|charts|data|market|${side})/`)],
+    // The page and the command line split an import in the same way.
+    allows: [
+      new RegExp(`^control-plane/dashboard/(ui|charts|data|market|${side})/`),
+      /^shared\/catalog\/import-parts\.ts$/,
+    ],
   })),
   { from: /^control-plane\/dashboard\//, allows: [/^control-plane\/dashboard\//] },
   // The command line is a client. Of the planes it knows the router's type alone.

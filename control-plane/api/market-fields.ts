@@ -1,4 +1,5 @@
 import type { MarketView } from '#control-plane/services/market/market-outputs.ts'
+import { jsonNumber } from '#shared/bigints.ts'
 import type { BookEntry, ModelPrices } from '#shared/market-view.ts'
 import { costMultiplier } from '#shared/market-view.ts'
 
@@ -27,9 +28,9 @@ export function marketFields({ id, model, summary, figures, offerCount }: Market
     best: priceFields(summary.best),
     direct: priceFields(summary.direct),
     bestDiscountPct: summary.bestDiscountPct,
-    bestMediaUnitPrice: exact(summary.best.mediaUnitPrice),
+    bestMediaUnitPrice: jsonNumber(summary.best.mediaUnitPrice),
     healthySellerCount: summary.healthySellerCount,
-    totalCapMicro: exact(summary.totalCap),
+    totalCapMicro: jsonNumber(summary.totalCap),
     untrusted: {
       best: priceFields(summary.untrusted.best),
       bestDiscountPct: summary.untrusted.bestDiscountPct,
@@ -81,32 +82,27 @@ export function bookOfferFields(entry: BookEntry) {
     direct: priceFields(entry.direct),
     discountPct,
     costMultiplier: costMultiplier(offer.keptBps),
-    capDailyMicro: exact(offer.capDailyMicro),
-    capRemainingMicro: exact(entry.capRemaining),
+    capDailyMicro: jsonNumber(offer.capDailyMicro),
+    capRemainingMicro: jsonNumber(entry.capRemaining),
     available: entry.isAvailable,
     healthy: entry.isHealthy,
     trades24h: trades?.count ?? null,
     volume24hMicro: trades?.volumeMicro.toString() ?? null,
     mediaUnit: entry.direct.mediaUnit,
-    mediaUnitPrice: exact(entry.effective.mediaUnitPrice),
-    directMediaUnitPrice: exact(entry.direct.mediaUnitPrice),
+    mediaUnitPrice: jsonNumber(entry.effective.mediaUnitPrice),
+    directMediaUnitPrice: jsonNumber(entry.direct.mediaUnitPrice),
   }
 }
 export type BookOfferFields = ReturnType<typeof bookOfferFields>
 
 function priceFields({ input, output, cacheRead, cacheWrite, mediaUnitPrice, unitPrices }: ModelPrices) {
   return {
-    inputPer1m: exact(input),
-    outputPer1m: exact(output),
-    cacheReadPer1m: exact(cacheRead),
-    cacheWritePer1m: exact(cacheWrite),
-    mediaUnitPrice: exact(mediaUnitPrice),
+    inputPer1m: jsonNumber(input),
+    outputPer1m: jsonNumber(output),
+    cacheReadPer1m: jsonNumber(cacheRead),
+    cacheWritePer1m: jsonNumber(cacheWrite),
+    mediaUnitPrice: jsonNumber(mediaUnitPrice),
     unitPrices,
   }
 }
 export type PriceFields = ReturnType<typeof priceFields>
-
-/** Converts prices and caps, which are far below 2^53. */
-function exact(value: bigint | null): number | null {
-  return value === null ? null : Number(value)
-}

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import { CommandFailure, exitOfStatus } from './failure.ts'
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -110,7 +111,7 @@ const Envelope = z.object({
 })
 
 function refusalOf(answer: Response, body: string): CommandFailure {
-  const parsed = Envelope.safeParse(parse(body))
+  const parsed = Envelope.safeParse(parseJson(body))
   const { status } = answer
   const facts = { status, ...retryAfterOf(answer.headers), ...idOf(answer) }
   if (!parsed.success) return new CommandFailure(exitOfStatus(status), `The service answered ${status}.`, facts)
@@ -133,12 +134,4 @@ export function retryAfterOf(headers: Headers): { retryAfter?: number } {
 function idOf(answer: Response, inBody?: string | null): { requestId?: string } {
   const requestId = inBody ?? answer.headers.get('x-request-id') ?? undefined
   return requestId === undefined ? {} : { requestId }
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

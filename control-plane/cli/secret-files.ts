@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import { Secret } from '#shared/secret.ts'
 import type { Side } from './config.ts'
 import { CommandFailure, usageError } from './failure.ts'
@@ -48,7 +49,7 @@ const NOBODY: Credentials = { current: null, markets: {} }
 export function readCredentials(folder: string): Credentials {
   const path = join(folder, FILE)
   if (!existsSync(path)) return NOBODY
-  const parsed = Credentials.safeParse(readJson(readSecretFile(path)))
+  const parsed = Credentials.safeParse(parseJson(readSecretFile(path)))
   if (!parsed.success) throw new CommandFailure('usage', `${path} is damaged: remove it and log in again.`)
   return parsed.data
 }
@@ -92,16 +93,8 @@ const Sandbox = z.object({
 /** Reads the address and keys of a development market on this machine. Undefined when there is none. */
 export function readSandbox(path: string): { url: string; keys: Readonly<Record<Side, string>> } | undefined {
   if (!existsSync(path)) return undefined
-  const parsed = Sandbox.safeParse(readJson(readSecretFile(path)))
+  const parsed = Sandbox.safeParse(parseJson(readSecretFile(path)))
   if (!parsed.success) return undefined
   const { base_url: url, buyer_key: buyer, seller_key: seller, management_key: operator } = parsed.data
   return { url, keys: { buyer, seller, operator } }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

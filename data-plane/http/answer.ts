@@ -8,6 +8,7 @@ import { findFile, showJob } from '#data-plane/pipeline/jobs/show-job.ts'
 import { adaptedList } from '#data-plane/pipeline/reply-headers.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { cleanLine } from '#shared/texts.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import { readRequestHead } from './raw-request.ts'
@@ -150,16 +151,12 @@ export function readQuery({ url }: FastifyRequest, { query: knownNames, ignoresO
   const ignored = new Set<string>()
   for (const [name, value] of all) {
     const param = cleanLine(name, MAX_SHOWN_NAME)
-    if (query.has(name)) throw refuseMember(param, 'Send each query parameter once.')
+    if (query.has(name)) throw invalidMember(param, 'Send each query parameter once.')
     if (knownNames.includes(name)) query.append(name, value)
-    else if (ignoresOthers !== true) throw refuseMember(param, `${param} is not a parameter of this query.`)
+    else if (ignoresOthers !== true) throw invalidMember(param, `${param} is not a parameter of this query.`)
     else if (ignored.size < MAX_SHOWN_NAMES) ignored.add(param)
   }
   return { query, ignored: [...ignored] }
-}
-
-function refuseMember(param: string, message: string): AppError {
-  return new AppError('invalid_request', { message, param })
 }
 
 /** Sends JSON to one caller. No cache may keep it. */

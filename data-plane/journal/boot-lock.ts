@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { MINUTE } from '#shared/clock.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { JournalFiles } from './files.ts'
 import type { Processes } from './processes.ts'
 
@@ -79,7 +80,7 @@ export async function adoptLeftDirectories(root: JournalRoot, boot: string, now:
 
 async function readLock(files: JournalFiles, directory: string): Promise<z.infer<typeof Lock> | undefined> {
   const bytes = await files.read(join(directory, LOCK_FILE))
-  return bytes && Lock.safeParse(readJson(bytes.toString('utf8'))).data
+  return bytes && Lock.safeParse(parseJson(bytes.toString('utf8'))).data
 }
 
 async function isOwned({ files, processes }: JournalRoot, directory: string, now: number): Promise<boolean> {
@@ -89,12 +90,4 @@ async function isOwned({ files, processes }: JournalRoot, directory: string, now
   if (isAlive !== undefined) return isAlive
   const status = await files.status(join(directory, LOCK_FILE))
   return status !== undefined && now - status.changedAt < FOREIGN_SILENCE_MS
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { isAlive } from '#shared/is-alive.ts'
 
 /** Facts that identify a process, even among later ones with the same pid. */
 export type ProcessMark = {
@@ -26,22 +27,13 @@ export const kernelProcesses: Processes = {
   }),
   async isAlive({ pid, startTicks, host }) {
     if (host !== hostname()) return undefined
-    if (!isRunning(pid)) return false
+    if (!isAlive(pid)) return false
     const processStat = await statOf(pid)
     return (
       processStat === undefined ||
       (!processStat.isOver && (startTicks === null || startTicks === processStat.startTicks))
     )
   },
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }
 
 /**

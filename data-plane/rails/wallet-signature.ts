@@ -4,6 +4,7 @@ import type { PaymentDesk } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { lowerHex } from '#shared/hex.ts'
 import { isOfNoContractYet } from '#shared/wallet-words.ts'
 
 // The signature of a payment is checked here first. Only the facilitator decides for certain: it knows contract
@@ -67,7 +68,7 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
   async function isOfKey({ hash, signature, wallet }: SignedHash): Promise<boolean> {
     const [, s] = OF_A_KEY.exec(signature) ?? []
     if (s === undefined || BigInt(`0x${s}`) > HALF_ORDER) return false
-    const signer = await recover(hash, asHex(signature)).catch(() => undefined)
+    const signer = await recover(hash, lowerHex(signature)).catch(() => undefined)
     return signer?.toLowerCase() === wallet
   }
 
@@ -136,8 +137,3 @@ function tooManyUnproven(): AppError {
 }
 
 const recoverSigner = (hash: Hex, signature: Hex): Promise<string> => recoverAddress({ hash, signature })
-
-/** Hex in lower case, so that no checksum is verified. */
-function asHex(text: string): Hex {
-  return `0x${text.slice(2).toLowerCase()}`
-}

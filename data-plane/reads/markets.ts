@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { jsonNumber } from '#shared/bigints.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
 import { AppError } from '#shared/errors.ts'
@@ -129,11 +130,6 @@ export const readPerformance: Read = (sources, { params }) => {
   return { json: JSON.stringify({ model: name, providers }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-/** Bigints of these sizes are exact as JSON numbers. */
-function shownAmount(value: bigint | null): number | null {
-  return value === null ? null : Number(value)
-}
-
 function speedOf(row: MarketRow | undefined): object {
   return {
     ttft_p50_ms: row?.ttftP50Ms ?? null,
@@ -158,9 +154,9 @@ function trendOf(row: MarketRow | undefined): object | null {
 
 function bestOf(best: ModelPrices): object {
   return {
-    best_input_per_1m: shownAmount(best.input),
-    best_output_per_1m: shownAmount(best.output),
-    best_media_unit_price: shownAmount(best.mediaUnitPrice),
+    best_input_per_1m: jsonNumber(best.input),
+    best_output_per_1m: jsonNumber(best.output),
+    best_media_unit_price: jsonNumber(best.mediaUnitPrice),
   }
 }
 
@@ -201,20 +197,20 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: LiveReading): o
     model: model.id,
     name: model.name,
     ...bestOf(summary.best),
-    best_cache_read_per_1m: shownAmount(summary.best.cacheRead),
-    best_cache_write_per_1m: shownAmount(summary.best.cacheWrite),
-    direct_input_per_1m: shownAmount(summary.direct.input),
-    direct_output_per_1m: shownAmount(summary.direct.output),
+    best_cache_read_per_1m: jsonNumber(summary.best.cacheRead),
+    best_cache_write_per_1m: jsonNumber(summary.best.cacheWrite),
+    direct_input_per_1m: jsonNumber(summary.direct.input),
+    direct_output_per_1m: jsonNumber(summary.direct.output),
     best_price_per_1m: priceOf(summary.best),
     best_discount_pct: summary.bestDiscountPct,
     best_unit_prices: summary.best.unitPrices,
-    direct_media_unit_price: shownAmount(summary.direct.mediaUnitPrice),
+    direct_media_unit_price: jsonNumber(summary.direct.mediaUnitPrice),
     direct_unit_prices: summary.direct.unitPrices,
     media_unit: summary.direct.mediaUnit,
     healthy_seller_count: summary.healthySellerCount,
     requests_24h: row?.requests24h ?? null,
-    volume_24h: shownAmount(row?.volume24hMicro ?? null),
-    total_cap: shownAmount(summary.totalCap),
+    volume_24h: jsonNumber(row?.volume24hMicro ?? null),
+    total_cap: jsonNumber(summary.totalCap),
     untrusted: {
       ...bestOf(summary.untrusted.best),
       best_discount_pct: summary.untrusted.bestDiscountPct,
@@ -240,12 +236,12 @@ function canonicalOf(parts: MarketParts): object {
   return {
     model: parts.model.id,
     name: parts.model.name,
-    direct_input_per_1m: shownAmount(direct.input),
-    direct_output_per_1m: shownAmount(direct.output),
-    direct_cache_read_per_1m: shownAmount(direct.cacheRead),
-    direct_cache_write_per_1m: shownAmount(direct.cacheWrite),
+    direct_input_per_1m: jsonNumber(direct.input),
+    direct_output_per_1m: jsonNumber(direct.output),
+    direct_cache_read_per_1m: jsonNumber(direct.cacheRead),
+    direct_cache_write_per_1m: jsonNumber(direct.cacheWrite),
     media_unit: direct.mediaUnit,
-    direct_media_unit_price: shownAmount(direct.mediaUnitPrice),
+    direct_media_unit_price: jsonNumber(direct.mediaUnitPrice),
     direct_unit_prices: direct.unitPrices,
   }
 }
@@ -258,24 +254,24 @@ function bookRow(entry: BookEntry): object {
     seller_base_url: offer.baseUrl,
     provider: offer.provider,
     rank: entry.rank,
-    price_input_per_1m: shownAmount(effective.input),
-    price_output_per_1m: shownAmount(effective.output),
-    effective_input_per_1m: shownAmount(effective.input),
-    effective_output_per_1m: shownAmount(effective.output),
-    direct_input_per_1m: shownAmount(direct.input),
-    direct_output_per_1m: shownAmount(direct.output),
+    price_input_per_1m: jsonNumber(effective.input),
+    price_output_per_1m: jsonNumber(effective.output),
+    effective_input_per_1m: jsonNumber(effective.input),
+    effective_output_per_1m: jsonNumber(effective.output),
+    direct_input_per_1m: jsonNumber(direct.input),
+    direct_output_per_1m: jsonNumber(direct.output),
     cost_multiplier: costMultiplier(offer.keptBps),
     discount_pct: entry.discountPct,
-    cap_daily: shownAmount(offer.capDailyMicro),
-    cap_remaining: shownAmount(entry.capRemaining),
+    cap_daily: jsonNumber(offer.capDailyMicro),
+    cap_remaining: jsonNumber(entry.capRemaining),
     available: entry.isAvailable,
     healthy: entry.isHealthy,
     trusted: offer.isTrusted,
     trades_24h: entry.trades?.count ?? null,
-    volume_24h: shownAmount(entry.trades?.volumeMicro ?? null),
+    volume_24h: jsonNumber(entry.trades?.volumeMicro ?? null),
     media_unit: direct.mediaUnit,
-    media_unit_price: shownAmount(effective.mediaUnitPrice),
-    direct_media_unit_price: shownAmount(direct.mediaUnitPrice),
+    media_unit_price: jsonNumber(effective.mediaUnitPrice),
+    direct_media_unit_price: jsonNumber(direct.mediaUnitPrice),
     unit_prices: effective.unitPrices,
   }
 }

@@ -1,6 +1,6 @@
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import { AppError } from '#shared/errors.ts'
+import { mustBe } from '#shared/invalid-member.ts'
 import type { ReferencePrice } from '#shared/price-list.ts'
 import type { ModelStanding } from './availability.ts'
 import type { ReadSources } from './read.ts'
@@ -31,7 +31,7 @@ export type ModelChoiceQuery = {
 const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> = {
   /** Our own filter: models that an offer can serve now, or that none can. */
   available(value, param) {
-    if (value !== 'true' && value !== 'false') throw refuse(param, 'true or false')
+    if (value !== 'true' && value !== 'false') throw mustBe(param, 'true or false')
     return ({ isAvailable }) => isAvailable === (value === 'true')
   },
   q(value) {
@@ -85,7 +85,7 @@ export function readModelQuery(query: URLSearchParams): {
 } {
   const tests: Test[] = []
   for (const [name, value] of query) {
-    if (value.length > MAX_FILTER_CHARS) throw refuse(name, `at most ${MAX_FILTER_CHARS} characters`)
+    if (value.length > MAX_FILTER_CHARS) throw mustBe(name, `at most ${MAX_FILTER_CHARS} characters`)
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined
     // An empty value filters nothing.
     if (filter !== undefined && value !== '') tests.push(filter(value, name))
@@ -166,7 +166,7 @@ function compare(left: number, right: number): number {
 }
 
 function readNumber(value: string, param: string): number {
-  if (!/^\d{1,12}(?:\.\d{1,12})?$/.test(value)) throw refuse(param, 'a number')
+  if (!/^\d{1,12}(?:\.\d{1,12})?$/.test(value)) throw mustBe(param, 'a number')
   return Number(value)
 }
 
@@ -176,11 +176,7 @@ function readWhole(query: URLSearchParams, param: string, { least, most }: { lea
   if (text === null || text === '' || text === 'null') return undefined
   const number = /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : -1
   if (number < least || number > most) {
-    throw refuse(param, most === MAX_PAGE ? `a whole number from ${least} to ${most}` : 'a whole number')
+    throw mustBe(param, most === MAX_PAGE ? `a whole number from ${least} to ${most}` : 'a whole number')
   }
   return number
-}
-
-function refuse(param: string, words: string): AppError {
-  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
 }

@@ -1,3 +1,4 @@
+import { X402_VERSION } from '#shared/chain-terms.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { chainIdOf, LEAST_PAYMENT_MICRO, MOST_PAYMENT_MICRO } from '#shared/contract/chain-payments.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
@@ -33,7 +34,6 @@ export type LeastDemands = (
 
 /** Operators open and close ways to pay within seconds. */
 const MAX_AGE_SECONDS = 15
-const X402_VERSION = 2
 /** A placeholder for the terms while payments are closed. */
 const CLOSED = {}
 const PRICING = {

@@ -5,8 +5,10 @@ import { isJobRestored, JobEndSchema } from '#shared/contract/job-record.ts'
 import type { JobBinding } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS, JobBindingSchema, jobBindingKey } from '#shared/contract/lent-offers.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { guarded, together } from './guarded-answers.ts'
+import { guarded } from '#shared/ledger/gate-closed.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { recordsMissing } from './jobs.ts'
+import { together } from './together.ts'
 
 /** Milliseconds for which a job's charge is remembered: longer than its deadline. */
 const KEEP_MS = JOB_BINDING_MS + 25 * 3_600_000
@@ -48,7 +50,7 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       const [, , , standing] = z
         .tuple([z.unknown(), z.unknown(), z.unknown(), Word])
         .parse(await together(bound.set(place, JSON.stringify(binding), 'PX', JOB_BINDING_MS, 'NX').get(place)))
-      if (JobBindingSchema.safeParse(parse(standing)).data?.rid === binding.rid) return true
+      if (JobBindingSchema.safeParse(parseJson(standing ?? '')).data?.rid === binding.rid) return true
       await guarded(money.del(key))
       return false
     },
@@ -56,7 +58,7 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       const key = jobBindingKey(resource, job)
       // Earlier versions wrote bindings to the cache.
       const text = (await guarded(money.get(key))) ?? (await guarded(cache.get(key)))
-      const binding = JobBindingSchema.safeParse(parse(text)).data
+      const binding = JobBindingSchema.safeParse(parseJson(text ?? '')).data
       // Without a request id, the key holds no fields.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
       const [[submit, end, bookedText], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
@@ -64,24 +66,16 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
         if (isJobRestored(restoredTo, binding?.rid ?? '')) return undefined
         throw recordsMissing()
       }
-      return { binding, submit, end: JobEndSchema.safeParse(parse(end)).data, isBooked: bookedText === '1' }
+      return { binding, submit, end: JobEndSchema.safeParse(parseJson(end ?? '')).data, isBooked: bookedText === '1' }
     },
     async end(rid, end) {
       const key = moneyKeys.job(rid)
       await guarded(money.multi().hsetnx(key, 'end', JSON.stringify(end)).pexpire(key, KEEP_MS, 'NX').exec())
-      return JobEndSchema.safeParse(parse(await guarded(money.hget(key, 'end')))).data ?? end
+      return JobEndSchema.safeParse(parseJson((await guarded(money.hget(key, 'end'))) ?? '')).data ?? end
     },
     async markBooked(rid) {
       const key = moneyKeys.job(rid)
       await guarded(money.multi().hset(key, 'booked', '1').pexpire(key, KEEP_MS, 'NX').exec())
     },
-  }
-}
-
-function parse(text: string | null | undefined): unknown {
-  try {
-    return JSON.parse(text ?? 'null')
-  } catch {
-    return undefined
   }
 }

@@ -6,6 +6,7 @@ import type { HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Ids, RequestId } from '#shared/ids.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Breaker, Failure } from './breaker.ts'
 import { blockedUntil, newBreaker, takeFailure } from './breaker.ts'
@@ -192,7 +193,7 @@ function takeRecord(breakers: Map<string, Breaker>, offer: string, text: string 
     breakers.delete(offer)
     return
   }
-  const record = HealthRecordSchema.safeParse(parse(text))
+  const record = HealthRecordSchema.safeParse(parseJson(text))
   if (record.success) breakers.set(offer, { ...(breakers.get(offer) ?? newBreaker(now)), ...record.data })
 }
 
@@ -216,12 +217,4 @@ function report(
     backedOffUntil: null,
     ...change,
   })
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -16,7 +16,8 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidFloor } from '#shared/ids.ts'
-import { guarded, together } from './guarded-answers.ts'
+import { guarded } from '#shared/ledger/gate-closed.ts'
+import { together } from './together.ts'
 
 export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 

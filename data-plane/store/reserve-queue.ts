@@ -3,6 +3,7 @@ import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { ReserveAnswer, ReserveOperation } from '#shared/contract/money-scripts/reserve.ts'
 import { decodeReserve, encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
+import { gateClosed } from '#shared/ledger/gate-closed.ts'
 import type { Logger } from '#shared/logger.ts'
 import { groupByBucket } from './bucket-groups.ts'
 import type { GateMember, Membership } from './gate-member.ts'
@@ -113,9 +114,4 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
       }
     },
   }
-}
-
-/** The refusal of a paid call while the gate is in doubt. */
-export function gateClosed(cause?: unknown): AppError {
-  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }

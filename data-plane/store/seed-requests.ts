@@ -2,8 +2,8 @@ import type { Time } from '#shared/clock.ts'
 import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { gateClosed } from '#shared/ledger/gate-closed.ts'
 import type { MoneyConnection } from './money-connection.ts'
-import { gateClosed } from './reserve-queue.ts'
 
 /** Milliseconds for which a call waits for its account to be seeded. */
 const SEED_WAIT_MS = 2_000

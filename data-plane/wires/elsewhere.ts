@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 
 /**
  * Members by which gateways at sellers take another address or credential than their own, such as LiteLLM's `api_base`.
@@ -156,11 +157,7 @@ function refuseWithin(search: Search, value: unknown, path: string): void {
 /** JSON in a text: some gateways also parse a member that should be an object from its text. */
 function objectIn(text: string): unknown {
   if (text.length > MAX_TEXT_CHARS || !/^\s*[[{]/.test(text) || scanMembers(text) === undefined) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return parseJson(text)
 }
 
 function count(search: Search): void {

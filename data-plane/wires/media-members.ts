@@ -1,9 +1,9 @@
 import { AppError } from '#shared/errors.ts'
+import { mustBe } from '#shared/invalid-member.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import type { MemberTable } from '#shared/media-members.ts'
 import { ROUTING_FIELDS } from './hints.ts'
-import { mustBe } from './must-be.ts'
 
 const MAX_PROMPT_CHARS = 32_768
 

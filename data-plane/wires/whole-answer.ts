@@ -1,6 +1,7 @@
 import type { Decoder } from '#data-plane/call.ts'
 import type { JsonMember, JsonObject } from '#shared/json-members.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
@@ -102,12 +103,8 @@ export function readWholeAnswer(bytes: Buffer): WholeAnswer | undefined {
 export function readAnswerText(text: string): WholeAnswer | undefined {
   const members = scanMembers(text)
   if (members === undefined) return undefined
-  try {
-    const body: unknown = JSON.parse(text)
-    return isRecord(body) ? { text, members, body } : undefined
-  } catch {
-    return undefined
-  }
+  const body = parseJson(text)
+  return isRecord(body) ? { text, members, body } : undefined
 }
 
 /** A malformed answer; `text` is the reason. */

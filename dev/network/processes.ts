@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isAlive } from '#dev/services/postgres.ts'
+import { isAlive } from '#shared/is-alive.ts'
 
 /** A process and its start time. A later process with the same id has another start time. */
 export type StartedProcess = { readonly pid: number; readonly startedAt: string }

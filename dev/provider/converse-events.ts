@@ -1,6 +1,7 @@
 import { EventStreamCodec } from '@smithy/core/event-streams'
 import { fromUtf8, toUtf8 } from '@smithy/core/serde'
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import type { ReplyTranslation } from './translated-reply.ts'
 
 const Call = z.looseObject({
@@ -157,7 +158,7 @@ function createMessages(): (data: string) => string {
         message('messageStop', { stopReason }) + message('metadata', { ...figures, metrics: { latencyMs: 1 } })
       return close() + end
     }
-    const body: unknown = parse(data)
+    const body: unknown = parseJson(data)
     const failure = Failure.safeParse(body)
     if (failure.success)
       return message('modelStreamErrorException', { message: failure.data.error.message }, 'exception')
@@ -171,13 +172,5 @@ function createMessages(): (data: string) => string {
     }
     usage = chunk.usage ?? usage
     return text
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

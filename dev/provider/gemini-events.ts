@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import { signatureOf, signsCalls } from './gemini-request.ts'
 import type { ReplyTranslation } from './translated-reply.ts'
 
@@ -104,7 +105,7 @@ function saidParts({ reasoning_content: thought, content }: z.infer<typeof ChatM
 /** A call. Of several, only the first is signed. */
 function callPart({ function: called }: Call, at: number, { model }: GeminiFacts): object {
   const name = called?.name ?? ''
-  const args: unknown = parse(called?.arguments || '{}')
+  const args: unknown = parseJson(called?.arguments || '{}')
   const isSigned = at === 0 && signsCalls(model)
   return { functionCall: { name, args }, ...(isSigned && { thoughtSignature: signatureOf(name, args) }) }
 }
@@ -163,7 +164,7 @@ function createEventMaker(facts: GeminiFacts): (data: string) => string {
 
   return (data) => {
     if (data === '[DONE]') return end(undefined)
-    const body: unknown = parse(data)
+    const body: unknown = parseJson(data)
     const failure = failureOf(body, 200)
     if (failure !== undefined) return event(failure)
     const chunk = Chunk.safeParse(body)
@@ -177,13 +178,5 @@ function createEventMaker(facts: GeminiFacts): (data: string) => string {
       if (typeof given === 'string') reason = given
     }
     return parts.length === 0 ? '' : event(answerWith(facts, parts, { usage }))
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

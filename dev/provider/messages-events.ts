@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import type { ReplyTranslation } from './translated-reply.ts'
 
 const Call = z.looseObject({
@@ -193,7 +194,7 @@ function createEventMaker(facts: MessageFacts): (data: string) => string {
       const delta = { stop_reason: stopReason, stop_sequence: null }
       return start() + close() + event('message_delta', { delta, usage: {} }) + event('message_stop')
     }
-    const body: unknown = parse(data)
+    const body: unknown = parseJson(data)
     const failure = Failure.safeParse(body)
     if (failure.success) {
       const { type, message } = failure.data.error
@@ -213,13 +214,5 @@ function createEventMaker(facts: MessageFacts): (data: string) => string {
       text += (isLast ? close() : '') + event('message_delta', { delta, usage: messageUsage(usage) })
     }
     return text
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

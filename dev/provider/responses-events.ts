@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import { sealThought } from './sealed-thought.ts'
 import type { ReplyTranslation } from './translated-reply.ts'
 
@@ -205,7 +206,7 @@ function textPart(text: string): object {
 }
 
 function inputOf(text: string): string {
-  const value = parse(text)
+  const value = parseJson(text)
   return typeof value === 'object' && value !== null ? String(Reflect.get(value, 'input') ?? '') : ''
 }
 
@@ -269,7 +270,7 @@ function createResponseEvents(facts: ResponseFacts): (data: string) => string {
       const type = reason === 'length' ? 'response.incomplete' : 'response.completed'
       return start() + drain() + event(type, { response })
     }
-    const body = parse(data)
+    const body = parseJson(data)
     const failure = Failure.safeParse(body)
     if (failure.success)
       return start() + event('response.failed', { response: failedResponse(facts, failure.data.error) })
@@ -281,13 +282,5 @@ function createResponseEvents(facts: ResponseFacts): (data: string) => string {
     }
     if (chunk.data.usage !== undefined) usage = chunk.data.usage
     return start() + drain()
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

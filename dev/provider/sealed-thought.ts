@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 
 const MARK = 'gAAAA'
 const Sealed = z.object({ account: z.string(), text: z.string(), extra: z.looseObject({}).optional() })
@@ -19,14 +20,6 @@ export function sealThought(thought: SampleThought, account: string): string {
 /** Undefined for the thought of another account, or for another text. */
 export function openThought(sealed: string, account: string): SampleThought | undefined {
   if (!sealed.startsWith(MARK)) return undefined
-  const parsed = Sealed.safeParse(parse(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8')))
+  const parsed = Sealed.safeParse(parseJson(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8')))
   return parsed.success && parsed.data.account === account ? parsed.data : undefined
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { keepIdleLonger } from '#shared/idle-connections.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
 import type { Administered } from './administer.ts'
@@ -132,7 +133,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (bytes === undefined) return reply.json(413, errorBody('The body is too large.', 'invalid_request_error', null))
     const contentType = request.headers['content-type'] ?? ''
     const isForm = contentType.startsWith('multipart/')
-    const body = isForm ? await readForm(contentType, bytes) : parse(bytes.toString('utf8'))
+    const body = isForm ? await readForm(contentType, bytes) : parseJson(bytes.toString('utf8'))
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
     if (method === 'POST' && path === '/token') return serveToken(provider.tokens, bytes, reply)
@@ -494,12 +495,4 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
+import { parseJson } from '#shared/parse-json.ts'
 import type { Reply } from './reply.ts'
 
 /** A larger whole body is sent untranslated. */
@@ -30,7 +31,7 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
     const { status, headers, bytes } = heldReply
     heldReply = undefined
     const raw = Buffer.concat(bytes)
-    const body = isComplete ? parse(raw.toString('utf8')) : undefined
+    const body = isComplete ? parseJson(raw.toString('utf8')) : undefined
     const text = body === undefined ? raw : JSON.stringify(translation.whole(body, status))
     const { 'content-length': _length, ...rest } = headers
     reply.headers(status, isComplete ? rest : headers)
@@ -99,13 +100,5 @@ async function writePieces(reply: Reply, bytes: Buffer, pieceBytes: number): Pro
   for (let at = 0; at < bytes.length; at += SMALL_PIECE_BYTES) {
     await reply.write(bytes.subarray(at, at + SMALL_PIECE_BYTES))
     await reply.flush()
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 
 const Quantity = z.union([z.number(), z.string().regex(/^0x[0-9a-f]+$/i)]).transform(Number)
 /** The parts of the file that are read here. The others are kept unchanged. */
@@ -21,7 +22,7 @@ const LARGE_NUMBER = /[:,[]\s*\d{16}/
 export function prepareState(file: string, log: ((line: string) => void) | undefined): void {
   if (!existsSync(file)) return
   const text = readFileSync(file, 'utf8')
-  const state = parse(text)
+  const state = parseJson(text)
   if (state === undefined) {
     renameSync(file, `${file}.broken`)
     log?.(`the chain's state was cut short by a kill: the chain begins anew (the old file is ${file}.broken)`)
@@ -31,14 +32,6 @@ export function prepareState(file: string, log: ((line: string) => void) | undef
   if (firsts.length < 2 || LARGE_NUMBER.test(text)) return
   writeFileSync(`${file}.new`, JSON.stringify(withoutStrays(state, firsts)), { mode: 0o600 })
   renameSync(`${file}.new`, file)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 type FirstBlock = { readonly index: number; readonly timestamp: number }

@@ -4,6 +4,7 @@ import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { AppError } from '#shared/errors.ts'
+import { isAlive } from '#shared/is-alive.ts'
 import { startHeld } from './held-process.ts'
 import type { PortOf } from './ports.ts'
 import { portFor } from './ports.ts'
@@ -146,16 +147,6 @@ async function waitForPredecessor(dataDir: string): Promise<void> {
     limitMs: PREDECESSOR_LIMIT_MS,
     everyMs: 50,
   })
-}
-
-/** True when a process with this id exists. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }
 
 async function canQuery(url: string): Promise<boolean> {

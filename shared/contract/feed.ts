@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { mediaUnitsOf } from '#shared/media-units.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 import { MicroUsdText } from './micro-usd-text.ts'
 import type { UsageEvent } from './usage-event.ts'
@@ -43,12 +44,5 @@ export function feedItemOf(event: UsageEvent): string | undefined {
 
 /** Parses the items of the list in order. Malformed items are left out. */
 export function readFeed(texts: readonly string[]): FeedItem[] {
-  return texts.flatMap((text) => {
-    try {
-      const item = FeedItemSchema.safeParse(JSON.parse(text))
-      return item.success ? [item.data] : []
-    } catch {
-      return []
-    }
-  })
+  return texts.flatMap((text) => FeedItemSchema.safeParse(parseJson(text)).data ?? [])
 }

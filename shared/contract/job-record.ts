@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DAY } from '#shared/clock.ts'
 import { ARTIFACT_ACCESS } from '#shared/jobs.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { MicroUsdText } from './micro-usd-text.ts'
 import { CREDIT_RAIL, RailNameSchema } from './rails.ts'
@@ -157,7 +158,7 @@ export function readJobMark(field: string): JobMark | undefined {
 /** Parses a job from the values of {@link JOB_FIELDS}. Undefined without one. */
 export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
   const [job, end, bookedText, stopped, withheld, deleted, askedText, lostText] = values
-  const read = JobRecordSchema.safeParse(parse(job))
+  const read = JobRecordSchema.safeParse(parseJson(job ?? ''))
   if (!read.success) return undefined
   const isMarked = (mark: string | null | undefined) => mark === '1'
   return {
@@ -173,14 +174,6 @@ export function readStoredJob(values: readonly (string | null | undefined)[]): S
 }
 
 export function readJobEnd(text: string | null | undefined): JobEnd | undefined {
-  const read = JobEndSchema.safeParse(parse(text))
+  const read = JobEndSchema.safeParse(parseJson(text ?? ''))
   return read.success ? read.data : undefined
-}
-
-function parse(text: string | null | undefined): unknown {
-  try {
-    return JSON.parse(text ?? 'null')
-  } catch {
-    return undefined
-  }
 }

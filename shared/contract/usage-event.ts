@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import { KeptBpsNumber, MicroUsdText, PicoUsdText } from './micro-usd-text.ts'
@@ -176,11 +177,7 @@ export type UsageEvent = z.infer<typeof UsageEventSchema>
 
 /** Parses the event in a text. Undefined for any other text. */
 export function readUsageEvent(text: string): UsageEvent | undefined {
-  try {
-    return UsageEventSchema.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
+  return UsageEventSchema.safeParse(parseJson(text)).data
 }
 
 /** Request id and account of a call whose event is in the gate. */

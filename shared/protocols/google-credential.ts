@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { CredentialForm } from '#shared/protocols/protocol.ts'
 import { readServiceAccount, ServiceAccountSchema, writeServiceAccount } from '#shared/protocols/service-account.ts'
 
@@ -24,7 +25,7 @@ function formOf(words: string): CredentialForm {
     words,
     schema: z.string().transform((text, issues) => {
       const isAccount = text.trimStart().startsWith('{')
-      const read = isAccount ? ServiceAccountSchema.safeParse(parse(text)) : KeyOrToken.safeParse(text)
+      const read = isAccount ? ServiceAccountSchema.safeParse(parseJson(text)) : KeyOrToken.safeParse(text)
       if (!read.success) issues.addIssue({ code: 'custom', message: 'no credential of Google Cloud' })
       return typeof read.data === 'object' ? writeServiceAccount(read.data) : (read.data ?? '')
     }),
@@ -51,12 +52,4 @@ export function tokenIn(sealed: string): string | undefined {
 /** Throws for a text that is a service account, whose private key goes to no provider. */
 export function refuseAccount(sealed: string): void {
   if (sealed.startsWith('{')) throw new AppError('internal_error')
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

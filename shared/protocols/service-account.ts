@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 
 const MIN_KEY_BITS = 2_048
 /** Members that are not named here are dropped. The token URL is one of them: it is the same for all accounts. */
@@ -19,7 +20,7 @@ export type ServiceAccount = z.output<typeof ServiceAccountSchema>
 
 /** The account in a sealed credential. Undefined in any other text. */
 export function readServiceAccount(sealed: string): ServiceAccount | undefined {
-  return sealed.startsWith('{') ? ServiceAccountSchema.safeParse(parse(sealed)).data : undefined
+  return sealed.startsWith('{') ? ServiceAccountSchema.safeParse(parseJson(sealed)).data : undefined
 }
 
 /** Writes a service account in its normal form. */
@@ -52,12 +53,4 @@ function pemOf(text: string, issues: z.RefinementCtx): string {
   }
   issues.addIssue({ code: 'custom', message: 'no private RSA key' })
   return z.NEVER
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

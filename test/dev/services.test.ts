@@ -7,8 +7,9 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { isAlive, startPostgres } from '#dev/services/postgres.ts'
+import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { isAlive } from '#shared/is-alive.ts'
 import { until } from '#test/support/run/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'market-services-'))

@@ -57,7 +57,7 @@ export const GEMINI_MUTANTS: readonly Mutant[] = [
     " && part['thought'] !== true": '',
   }),
   mutant('fewer-pictures-are-made-than-asked', MEDIA_TEST, IMAGES, {
-    "if (ask.count > 1) throw cannot('n', 'The provider makes one image per call.')": '',
+    "if (ask.count > 1) throw invalidMember('n', 'The provider makes one image per call.')": '',
   }),
   mutant('a-blocked-prompt-is-an-answer-without-pictures', MEDIA_TEST, IMAGES, {
     '  failureIn: ({ promptFeedback }) => blockedPrompt(promptFeedback),\n': '',

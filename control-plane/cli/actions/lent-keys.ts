@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import { dollarsOf, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
 import { LENT_METHODS, LENT_RANGES, LENT_STATES } from '#control-plane/cli/choices.ts'
 import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
@@ -26,8 +26,6 @@ import { nextPage } from './account.ts'
 
 type Lent = Answers['lentOffer']['get']
 
-const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
-
 function describe(offer: Lent): OutputBlock {
   const { traits, ratePerMinute: rate, buyerSharePct: share, delistedReason: reason } = offer
   return facts({
@@ -37,7 +35,7 @@ function describe(offer: Lent): OutputBlock {
     ...(reason == null ? {} : { 'taken off by the operator': reason }),
     healthy: yesNo(offer.healthy),
     discount: percent(offer.discountPercent),
-    'daily cap': usd(offer.capDailyUsd),
+    'daily cap': dollarsOf(offer.capDailyUsd),
     models: offer.models?.join(', ') ?? 'all',
     methods: offer.methods?.join(', ') ?? 'all',
     paths: offer.paths?.join(', ') ?? 'all',
@@ -123,7 +121,7 @@ export const listLent: Action = async ({ connection }, { options }) => {
       { title: 'STATUS', value: (offer) => (offer.purgedAt == null ? offer.status : 'destroyed') },
       { title: 'HEALTHY', value: ({ healthy }) => yesNo(healthy) },
       { title: 'OFF', alignsRight: true, value: (offer) => percent(offer.discountPercent) },
-      { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.capDailyRemainingUsd) },
+      { title: 'CAP LEFT', alignsRight: true, value: (offer) => dollarsOf(offer.capDailyRemainingUsd) },
       { title: 'LABEL', value: ({ label }) => label ?? null },
     ],
     'No lent keys. Lend one: market lend provider-p2 --key-env VAR --discount 30',

@@ -1,4 +1,4 @@
-import { dollars, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import { dollars, dollarsOf, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
 import { OFFER_STATES } from '#control-plane/cli/choices.ts'
 import type { Action, Cli } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
@@ -23,8 +23,6 @@ import { nextPage } from './account.ts'
 
 type Offer = Answers['offer']['get']
 
-const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
-
 export const listOffers: Action = async ({ connection }, { options }) => {
   const input = {
     ...pageOf(options),
@@ -44,7 +42,7 @@ export const listOffers: Action = async ({ connection }, { options }) => {
       { title: 'IN/1M', alignsRight: true, value: (offer) => dollars(offer.effectiveInputPer1m) },
       { title: 'OUT/1M', alignsRight: true, value: (offer) => dollars(offer.effectiveOutputPer1m) },
       { title: 'BY UNIT', value: (offer) => unitPrices(offer.effectiveUnitPrices) },
-      { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.capDailyRemainingUsd) },
+      { title: 'CAP LEFT', alignsRight: true, value: (offer) => dollarsOf(offer.capDailyRemainingUsd) },
     ],
     'No offers. List some: market sell --provider URL --key-env VAR --discount 30',
   )
@@ -66,7 +64,7 @@ function describe(offer: Offer): OutputBlock {
     'input, per million tokens': dollars(offer.effectiveInputPer1m),
     'output, per million tokens': dollars(offer.effectiveOutputPer1m),
     'by unit': unitPrices(offer.effectiveUnitPrices),
-    'daily cap': usd(offer.capDailyUsd),
+    'daily cap': dollarsOf(offer.capDailyUsd),
     ...(offer.passes.length === 0 ? {} : { allows: offer.passes.join(', ') }),
     label: offer.label,
   })

@@ -6,13 +6,12 @@ import type { CommandOutput, OutputBlock } from '#control-plane/cli/output.ts'
 import { renderBlocks, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { argument, instantOption, isSet, requiredOption } from '#control-plane/cli/read-options.ts'
-import { isRecord } from '#shared/json-members.ts'
+import type { ImportPart } from '#shared/catalog/import-parts.ts'
+import { catalogueModels, importParts } from '#shared/catalog/import-parts.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { shownValue } from './operator-catalog.ts'
 
 const MAX_FILE_BYTES = 64_000_000
-/** The service takes bodies of one megabyte. A part stays below that, in characters. */
-const MAX_PART_CHARS = 700_000
-
 /** The effect of an import on a model, and the rows that it would refuse, in the service's words. */
 type Change = {
   readonly model: string
@@ -26,39 +25,14 @@ type Rejected = {
   readonly message: string
 }
 
-/** The fields of a model that an import reads. Other fields are not sent. */
-const READ_FIELDS = [
-  'id',
-  'canonical',
-  'canonical_slug',
-  'aliases',
-  'name',
-  'created',
-  'description',
-  'context_length',
-  'architecture',
-  'pricing',
-  'unit_pricing',
-  'top_provider',
-  'supported_parameters',
-  'supported_features',
-  'endpoints',
-  'image_tokens',
-]
-const MAX_DESCRIPTION_CHARS = 2_000
-
-/** The rows of a file in the shape `{data: […]}`, `{models: […]}` or `[…]`. */
-export async function readRows({ terminal }: Cli, path: string): Promise<unknown[]> {
+/** The models of a catalogue's file. Throws a usage error for a file that is none. */
+export async function readRows({ terminal }: Cli, path: string): Promise<readonly unknown[]> {
   const body = path === '-' ? await terminal.readInput(MAX_FILE_BYTES) : readFile(path)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(body)
-  } catch {
-    throw usageError(`${path} is not JSON.`)
-  }
-  const rows = isRecord(parsed) ? (parsed['data'] ?? parsed['models']) : parsed
-  if (!Array.isArray(rows) || rows.length === 0) throw usageError(`${path} holds no list of models.`)
-  return rows.map(slim)
+  const parsed = parseJson(body)
+  if (parsed === undefined) throw usageError(`${path} is not JSON.`)
+  const rows = catalogueModels(parsed)
+  if (rows === undefined) throw usageError(`${path} holds no list of models.`)
+  return rows
 }
 
 function readFile(path: string): string {
@@ -66,31 +40,6 @@ function readFile(path: string): string {
   if (found === undefined || !found.isFile()) throw usageError(`There is no file ${path}.`)
   if (found.size > MAX_FILE_BYTES) throw usageError(`${path} is longer than ${MAX_FILE_BYTES} bytes.`)
   return readFileSync(path, 'utf8')
-}
-
-function slim(row: unknown): unknown {
-  if (!isRecord(row)) return row
-  const kept = Object.fromEntries(READ_FIELDS.filter((name) => name in row).map((name) => [name, row[name]]))
-  const { description } = kept
-  return typeof description === 'string' ? { ...kept, description: description.slice(0, MAX_DESCRIPTION_CHARS) } : kept
-}
-
-type Part = { readonly from: number; readonly models: unknown[] }
-
-/** Splits the rows into parts that fit in one request, each with the place of its first row. */
-function partsOf(rows: readonly unknown[]): Part[] {
-  const parts: Part[] = []
-  let part: { from: number; models: unknown[]; chars: number } | undefined
-  for (const [at, row] of rows.entries()) {
-    const chars = JSON.stringify(row).length
-    if (part === undefined || part.chars + chars > MAX_PART_CHARS) {
-      part = { from: at, models: [], chars: 0 }
-      parts.push(part)
-    }
-    part.models.push(row)
-    part.chars += chars
-  }
-  return parts
 }
 
 /** Shows what a list of models would change, and changes it after a yes. */
@@ -102,7 +51,7 @@ export async function importRows(
   cli: Cli,
   { rows, options }: { readonly rows: readonly unknown[]; readonly options: CommandOptions },
 ): Promise<CommandOutput> {
-  const parts = partsOf(rows)
+  const parts = importParts(rows)
   const at = instantOption(options, 'effectiveAt')
   const timing = at === undefined ? {} : { effectiveAt: at }
   const isDry = isSet(options, 'dryRun')
@@ -173,7 +122,7 @@ type Answered<Answer> = { readonly from: number; readonly answer: Answer }
 
 async function inParts<Answer>(
   { terminal, isJson }: Cli,
-  parts: readonly Part[],
+  parts: readonly ImportPart[],
   label: string,
   ask: (models: unknown[]) => Promise<Answer>,
 ): Promise<Answered<Answer>[]> {
@@ -186,7 +135,7 @@ async function inParts<Answer>(
   const answers: Answered<Answer>[] = []
   try {
     for (const { from, models } of parts) {
-      answers.push({ from, answer: await ask(models) })
+      answers.push({ from, answer: await ask([...models]) })
       progress.update(from + models.length, total)
     }
   } finally {

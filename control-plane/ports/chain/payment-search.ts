@@ -1,10 +1,12 @@
 import type { Hex, Log, PublicClient } from 'viem'
-import { parseAbi, parseEventLogs, TransactionReceiptNotFoundError } from 'viem'
+import { parseAbi, parseEventLogs } from 'viem'
 import { getAbiItem, getAddress, isAddressEqual } from 'viem/utils'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
+import { asHex } from '#shared/hex.ts'
 import type { PaymentOnChain } from './chain.ts'
 import { readPurse } from './read-purse.ts'
+import { readReceipt } from './read-receipt.ts'
 import { uptoPermitOf } from './upto-call.ts'
 
 /** Limits of a search in one turn. The next turn continues. */
@@ -136,15 +138,6 @@ async function isBefore(client: PublicClient, blockNumber: bigint, since: number
   return Number(timestamp) * SECOND < since
 }
 
-export async function readReceipt(client: PublicClient, hash: Hex) {
-  try {
-    return await client.getTransactionReceipt({ hash })
-  } catch (error) {
-    if (error instanceof TransactionReceiptNotFoundError) return undefined
-    throw error
-  }
-}
-
 type Moved = { readonly amount: bigint; readonly index: number }
 
 /** Transfers of a transaction from the payer to us. */
@@ -183,8 +176,4 @@ function itsTransfer(transfers: readonly bigint[], amount: bigint): bigint {
 
 function logsOf(contract: string, logs: readonly Log[]): Log[] {
   return logs.filter(({ address }) => isAddressEqual(address, getAddress(contract)))
-}
-
-function asHex(text: string): Hex {
-  return `0x${text.slice(2)}`
 }

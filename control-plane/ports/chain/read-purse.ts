@@ -2,6 +2,7 @@ import type { Hex, PublicClient } from 'viem'
 import { parseAbi } from 'viem'
 import { getAddress } from 'viem/utils'
 import { PERMIT2 } from '#shared/chain-terms.ts'
+import { asHex } from '#shared/hex.ts'
 import type { PayerPurse, PaymentOnChain, PurseQuestion } from './chain.ts'
 import { MULTICALL } from './multicall.ts'
 
@@ -54,8 +55,4 @@ function useOf(nonce: string, { owner, token }: { readonly owner: Hex; readonly 
 
 function isUsed(nonce: string, word: boolean | bigint | undefined): boolean {
   return typeof word === 'bigint' ? ((word >> (BigInt(nonce) & 0xffn)) & 1n) === 1n : word === true
-}
-
-function asHex(text: string): Hex {
-  return `0x${text.slice(2)}`
 }

@@ -1,11 +1,12 @@
-import type { Hex } from 'viem'
 import { createPublicClient, http } from 'viem'
 import { getAddress } from 'viem/utils'
 import { SECOND } from '#shared/clock.ts'
+import { asHex } from '#shared/hex.ts'
 import type { Chain } from './chain.ts'
 import type { LookLimits } from './payment-search.ts'
-import { createPaymentSearch, readReceipt } from './payment-search.ts'
+import { createPaymentSearch } from './payment-search.ts'
 import { readPurse } from './read-purse.ts'
+import { readReceipt } from './read-receipt.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 
@@ -34,8 +35,4 @@ export function createRpcChain(rpcUrl: string, limits?: LookLimits): Chain {
       if (answered !== chainId) throw new Error(`the chain's id is ${answered}, not ${chainId}`)
     },
   }
-}
-
-function asHex(text: string): Hex {
-  return `0x${text.slice(2)}`
 }

@@ -5,6 +5,7 @@ import { NODE_REPORT_KEPT_MS, NodeReportSchema } from '#shared/contract/node-rep
 import { cacheKeys, moneyKeys, QUEUES } from '#shared/contract/redis-keys.ts'
 import { accountOfDocument } from '#shared/contract/snapshot.ts'
 import { AppError, redact } from '#shared/errors.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { byText } from '#shared/text-order.ts'
 import type { Desk, FailedJob, KnownNode } from './desk.ts'
 import { findHold, listHolds, releaseHold } from './redis-holds.ts'
@@ -111,13 +112,8 @@ async function listNodes(money: Redis, cache: Redis): Promise<KnownNode[]> {
 }
 
 function readReport(text: string | undefined, now: number): KnownNode['report'] {
-  if (text === undefined) return null
-  try {
-    const report = NodeReportSchema.parse(JSON.parse(text))
-    return now - report.reportedAt > NODE_REPORT_KEPT_MS ? null : report
-  } catch {
-    return null
-  }
+  const report = NodeReportSchema.safeParse(parseJson(text ?? '')).data
+  return report === undefined || now - report.reportedAt > NODE_REPORT_KEPT_MS ? null : report
 }
 
 async function documentSizes(cache: Redis, names: readonly string[]): Promise<Map<string, number>> {

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
-import { gateClosed } from '#control-plane/ports/gate/run-batches.ts'
 import { decodeAnswers } from '#shared/contract/money-scripts/batch.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { bucketNames, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
+import { gateClosed } from '#shared/ledger/gate-closed.ts'
 import { microUsd } from '#shared/money.ts'
 import type { OpenHold } from './desk.ts'
 

@@ -1,10 +1,11 @@
 import type { Hex } from 'viem'
 import { encodeFunctionData } from 'viem'
 import { crashPoint } from '#shared/crash-point.ts'
+import { asHex } from '#shared/hex.ts'
 import type { AskForLeave, Leave } from './leave.ts'
 import { createSendAgain } from './send-again.ts'
 import type { SenderParts } from './settlement-key.ts'
-import { asHex, GAS_LIMIT, openSettlementKey } from './settlement-key.ts'
+import { GAS_LIMIT, openSettlementKey } from './settlement-key.ts'
 import type { SignedTransaction } from './transaction-store.ts'
 
 /** A call of a contract. */

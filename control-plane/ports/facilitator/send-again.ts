@@ -1,9 +1,10 @@
 import { parseTransaction } from 'viem'
 import { higherBigint } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
+import { asHex } from '#shared/hex.ts'
 import type { AskForLeave, Leave } from './leave.ts'
 import type { SenderParts, SettlementKey } from './settlement-key.ts'
-import { asHex, GAS_LIMIT } from './settlement-key.ts'
+import { GAS_LIMIT } from './settlement-key.ts'
 import type { SignedTransaction } from './transaction-store.ts'
 
 const PLAIN_GAS = 21_000n

@@ -3,6 +3,7 @@ import { keccak256 } from 'viem'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import { asHex } from '#shared/hex.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { PaymentTimes } from './payment-parts.ts'
 import type { Fees, SettlementRpc } from './settlement-rpc.ts'
@@ -72,9 +73,4 @@ function createFeeReader(ask: () => Promise<Fees>, monotonic: () => number): () 
     knownFees = { at: now, maxFeePerGas: maxFeePerGas * FEE_FACTOR, maxPriorityFeePerGas }
     return knownFees
   }
-}
-
-export function asHex(text: string): Hex {
-  if (!text.startsWith('0x')) throw new RangeError('not hexadecimal')
-  return `0x${text.slice(2)}`
 }

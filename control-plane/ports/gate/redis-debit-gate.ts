@@ -8,8 +8,8 @@ import { moneyScripts, parseMoneyEpoch, readHold } from '#shared/contract/money-
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { gateClosed } from '#shared/ledger/gate-closed.ts'
 import type { DebitGate } from './debit-gate.ts'
-import { gateClosed } from './run-batches.ts'
 
 /** The owner in the record of the hold. */
 const OWNER = 'ledger'

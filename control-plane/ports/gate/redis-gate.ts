@@ -14,9 +14,10 @@ import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { gateClosed } from '#shared/ledger/gate-closed.ts'
 import { ZERO } from '#shared/money.ts'
 import type { CounterSubject, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
-import { gateClosed, runBatches, runEach } from './run-batches.ts'
+import { runBatches, runEach } from './run-batches.ts'
 
 /** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading of the chain writes it again. */
 const BOUND_MS = 2 * HOUR

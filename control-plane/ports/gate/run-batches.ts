@@ -4,6 +4,7 @@ import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.t
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { moneyBucket } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
+import { gateClosed } from '#shared/ledger/gate-closed.ts'
 
 /** Batches of one call that are sent at once. */
 const BATCHES_AT_ONCE = 8
@@ -78,9 +79,4 @@ export async function runEach(redis: Redis, { sha }: MoneyScript, batches: reado
         .map(({ keys, args }) => redis.evalsha(sha, keys.length, ...keys, ...args)),
     )
   }
-}
-
-/** The error for callers while the gate is away or being rebuilt. */
-export function gateClosed(cause?: unknown): AppError {
-  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }

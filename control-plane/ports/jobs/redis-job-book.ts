@@ -11,7 +11,7 @@ import {
 } from '#shared/contract/job-record.ts'
 import { JOB_BINDING_MS, jobBindingKey } from '#shared/contract/lent-offers.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { AppError } from '#shared/errors.ts'
+import { guarded } from '#shared/ledger/gate-closed.ts'
 import type { JobBook, JobStanding } from './job-book.ts'
 
 /** Most jobs whose files wait to be copied: the newest ones. Other files are copied on their buyers' request. */
@@ -124,10 +124,4 @@ function fieldsOf(standing: JobStanding): Readonly<Record<string, string>> {
 
 function fieldsOfEnd({ end }: { readonly end?: JobEnd | undefined }): Readonly<Record<string, string>> {
   return end === undefined ? {} : { end: JSON.stringify(end), booked: '1' }
-}
-
-async function guarded<Result>(answer: Promise<Result>): Promise<Result> {
-  return answer.catch((cause: unknown) => {
-    throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause })
-  })
 }

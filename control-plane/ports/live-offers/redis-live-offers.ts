@@ -6,6 +6,7 @@ import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { LENT_RULES } from '#shared/contract/lent-offers.ts'
 import { CHANNELS, cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { LiveOffers, RefusedDemand } from './live-offers.ts'
 
 /** Live offer state in Redis. Health and caps use two connections when the cache has its own instance. */
@@ -108,9 +109,5 @@ async function execute(commands: ChainableCommander): Promise<void> {
 }
 
 function readHealth(text: string): HealthRecord | undefined {
-  try {
-    return HealthRecordSchema.parse(JSON.parse(text))
-  } catch {
-    return undefined
-  }
+  return HealthRecordSchema.safeParse(parseJson(text)).data
 }

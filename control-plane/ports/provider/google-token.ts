@@ -7,6 +7,7 @@ import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isLoopbackHost } from '#shared/outbound-guard.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { madeToken } from '#shared/protocols/google-credential.ts'
 import type { ServiceAccount } from '#shared/protocols/service-account.ts'
 import { Secret } from '#shared/secret.ts'
@@ -107,7 +108,7 @@ function assertionOf({ client_email: iss, private_key, private_key_id: kid }: Se
 }
 
 function read({ status, text }: Answer): TokenAnswer {
-  const json = parse(text)
+  const json = parseJson(text)
   if (status !== 200) {
     const code = Refusal.safeParse(json).data?.error
     return failed(status, `answered ${status}${code === undefined ? '' : ` (${code})`}`)
@@ -119,12 +120,4 @@ function read({ status, text }: Answer): TokenAnswer {
 
 function failed(status: number | null, words: string): TokenAnswer {
   return { isMade: false, status, reason: `no access token could be made: the address of tokens ${words}` }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

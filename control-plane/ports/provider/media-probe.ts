@@ -1,6 +1,7 @@
 import type { Endpoint } from '#shared/catalog/model.ts'
 import { isRecord } from '#shared/json-members.ts'
-import { isErrorFree, parseJson } from '#shared/protocols/answers/model-list.ts'
+import { parseJson } from '#shared/parse-json.ts'
+import { isErrorFree } from '#shared/protocols/answers/model-list.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { protocolOf } from '#shared/protocols/index.ts'

@@ -6,6 +6,7 @@ import { HOUR, SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
@@ -260,7 +261,7 @@ async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyPro
     const text = await answer.body.text()
     const { statusCode } = answer
     if (accepts.includes(statusCode)) {
-      return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), answer: readJson(text) }
+      return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), answer: parseJson(text) }
     }
     const isKeyRefused = statusCode === 401 || statusCode === 403
     return refusal(statusCode, isKeyRefused ? 'the provider refused the key' : 'the provider did not accept the call')
@@ -289,14 +290,6 @@ async function textWithin(body: { text(): Promise<string> }): Promise<string | u
   } catch (error) {
     if (describeCause(error)?.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return undefined
     throw error
-  }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,17 +1,11 @@
 import type { Hex, Log, PublicClient } from 'viem'
-import {
-  createPublicClient,
-  decodeFunctionResult,
-  encodeFunctionData,
-  http,
-  parseAbi,
-  parseEventLogs,
-  TransactionReceiptNotFoundError,
-} from 'viem'
+import { createPublicClient, decodeFunctionResult, encodeFunctionData, http, parseAbi, parseEventLogs } from 'viem'
 import { getAddress, isAddressEqual } from 'viem/utils'
+import { readReceipt } from '#control-plane/ports/chain/read-receipt.ts'
 import { uptoPermitOf } from '#control-plane/ports/chain/upto-call.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
+import { asHex } from '#shared/hex.ts'
 import { askMany } from './ask-many.ts'
 import { readAllowances, readPermitNonce } from './rpc-allowances.ts'
 import { listChainMoves } from './rpc-chain-moves.ts'
@@ -72,15 +66,6 @@ export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
       if (receipt === undefined || receipt.status !== 'success') return undefined
       return { block: receipt.blockNumber, moves: movesIn(receipt.logs, asset) }
     },
-  }
-}
-
-async function readReceipt(client: PublicClient, hash: Hex) {
-  try {
-    return await client.getTransactionReceipt({ hash })
-  } catch (error) {
-    if (error instanceof TransactionReceiptNotFoundError) return undefined
-    throw error
   }
 }
 
@@ -172,8 +157,4 @@ function usesIn(logs: readonly Log[], asset: string, treasury: string): Map<stri
 
 function* slices<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
-}
-
-function asHex(text: string): Hex {
-  return `0x${text.slice(2)}`
 }

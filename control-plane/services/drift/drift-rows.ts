@@ -189,6 +189,6 @@ function pricesUnder(row: PricesRow | undefined, conditions: readonly string[]):
 }
 
 /** Converts digits of micro-USD to pico-USD. */
-function picoOf(micro: string): bigint {
+export function picoOf(micro: string): bigint {
   return BigInt(micro) * PICO_PER_MICRO
 }

@@ -22,7 +22,7 @@ import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { BILL_CLASSES } from './billed-class.ts'
 import { DRIFT_CAUSES } from './drift-causes.ts'
 import type { DriftRow } from './drift-rows.ts'
-import { driftRows } from './drift-rows.ts'
+import { driftRows, picoOf } from './drift-rows.ts'
 
 /** Most rows of one answer. The largest differences come first. */
 export const MAX_DRIFT_ROWS = 500
@@ -211,11 +211,6 @@ type Stated = { readonly provider: string; readonly calls: number; readonly list
 function viewStated({ provider, calls, list, statedPico }: Stated): StatedDrift {
   const { billedUsd: statedUsd, ...figures } = shownDifference(BigInt(statedPico), picoOf(list))
   return { provider, calls, statedUsd, ...figures }
-}
-
-/** Converts digits of micro-USD to pico-USD. */
-function picoOf(micro: string): bigint {
-  return BigInt(micro) * PICO_PER_MICRO
 }
 
 /** A provider's drift for operators: by the bills of all sellers, or by the costs that answers state. */

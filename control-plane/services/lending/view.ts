@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { StoredLentOffer } from '#control-plane/db/lent-offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { viewCap } from '#control-plane/services/view-cap.ts'
 import { TRAIT_PROVENANCES } from '#shared/catalog/resources.ts'
 import { keptToPercent } from '#shared/discount.ts'
-import { keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+import { keptBps } from '#shared/money.ts'
 import { claimedTraits } from './claimed-traits.ts'
 
 export const LentTraitSchema = z.object({ name: z.string(), provenance: z.enum(TRAIT_PROVENANCES) })
@@ -80,14 +81,5 @@ function viewFacts(offer: StoredLentOffer) {
     purgedAt: offer.purgedAt?.getTime() ?? null,
     createdAt: offer.createdAt.getTime(),
     updatedAt: offer.updatedAt.getTime(),
-  }
-}
-
-function viewCap(capMicro: bigint | null, takenMicro: bigint) {
-  if (capMicro === null) return { capDailyUsd: null, capDailyRemainingUsd: null }
-  const cap = microUsd(capMicro)
-  return {
-    capDailyUsd: microUsdToDollars(cap),
-    capDailyRemainingUsd: microUsdToDollars(subtractToZero(cap, microUsd(takenMicro))),
   }
 }

@@ -5,7 +5,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant } from '#control-plane/services/input-fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
-import { DAY, HOUR, periodStart } from '#shared/clock.ts'
+import { DAY, HOUR, periodStart, SECOND } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
@@ -81,14 +81,13 @@ type SeriesChoice = Partial<z.output<typeof SeriesInput>>
 const MediaSums = { images: Count, megapixels: z.number(), seconds: z.number(), characters: Count }
 
 const PIXELS = 1_000_000
-const MILLISECONDS = 1_000
 
 function mediaOf(media: MediaCounts | null) {
   const [images, pixels, characters, milliseconds] = [0, 1, 2, 3].map((at) => media?.[at] ?? 0)
   return {
     images: images ?? 0,
     megapixels: (pixels ?? 0) / PIXELS,
-    seconds: (milliseconds ?? 0) / MILLISECONDS,
+    seconds: (milliseconds ?? 0) / SECOND,
     characters: characters ?? 0,
   }
 }

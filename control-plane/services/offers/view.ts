@@ -3,12 +3,13 @@ import { listMediaUnits, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { ProbeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
+import { viewCap } from '#control-plane/services/view-cap.ts'
 import { UnitPriceList } from '#control-plane/services/view-fields.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { costMultiplier, modelPrices } from '#shared/market-view.ts'
 import { PASSES } from '#shared/members/surcharge.ts'
-import { KEEP_ALL, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+import { KEEP_ALL, keptBps, microUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
@@ -142,14 +143,5 @@ function viewPrices(offer: StoredOffer, prices: UnitPrices, mediaUnit: string | 
     effectiveMediaUnitPrice: shownPrice(effective.mediaUnitPrice),
     directUnitPrices: direct.unitPrices,
     effectiveUnitPrices: effective.unitPrices,
-  }
-}
-
-function viewCap(capMicro: bigint | null, takenMicro: bigint) {
-  if (capMicro === null) return { capDailyUsd: null, capDailyRemainingUsd: null }
-  const cap = microUsd(capMicro)
-  return {
-    capDailyUsd: microUsdToDollars(cap),
-    capDailyRemainingUsd: microUsdToDollars(subtractToZero(cap, microUsd(takenMicro))),
   }
 }

@@ -1,5 +1,5 @@
-import { BYTES_A_TOKEN } from '#data-plane/pipeline/meter/clip-usage.ts'
 import type { AttemptJob } from '#data-plane/pipeline/stages.ts'
+import { BYTES_A_TOKEN } from '#shared/usage.ts'
 
 /** After its first minute, a stream is given up when its pieces take more milliseconds than this on average. */
 const SLOWEST_PIECE_MS = 10_000

@@ -5,6 +5,7 @@ import type { JobView } from '#data-plane/wires/wire.ts'
 import { endAsBooked } from '#shared/contract/job-end.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import type { JobListRoute, JobPlane } from './job-plane.ts'
 import { requestOfJob } from './job-plane.ts'
 import { endedView, openView } from './job-view.ts'
@@ -54,14 +55,10 @@ function readChoice(query: URLSearchParams) {
     query.get('order') ?? 'desc',
   ]
   const rid = after === null ? undefined : requestOfJob(after)
-  if (after !== null && rid === undefined) throw refuse('after', 'after must be the id of a job.')
+  if (after !== null && rid === undefined) throw invalidMember('after', 'after must be the id of a job.')
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > MAX_LIMIT) {
-    throw refuse('limit', `limit must be a whole number from 1 to ${MAX_LIMIT}.`)
+    throw invalidMember('limit', `limit must be a whole number from 1 to ${MAX_LIMIT}.`)
   }
-  if (order !== 'asc' && order !== 'desc') throw refuse('order', 'order must be asc or desc.')
+  if (order !== 'asc' && order !== 'desc') throw invalidMember('order', 'order must be asc or desc.')
   return { after: rid, limit: Number(limit), isAscending: order === 'asc' }
-}
-
-function refuse(param: string, message: string): AppError {
-  return new AppError('invalid_request', { message, param })
 }

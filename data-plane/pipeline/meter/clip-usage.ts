@@ -2,9 +2,8 @@ import type { DemandBounds, Ending, ModelDemand, ModelPlan } from '#data-plane/c
 import type { Model } from '#shared/catalog/model.ts'
 import { USUAL_SEARCHES } from '#shared/members/surcharge.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
+import { BYTES_A_TOKEN } from '#shared/usage.ts'
 
-/** Bytes that count as one token when a provider gives no figure. */
-export const BYTES_A_TOKEN = 4
 /** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
 export const INPUT_OVERHEAD_TOKENS = 1_024
 

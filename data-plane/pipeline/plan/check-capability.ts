@@ -1,8 +1,8 @@
 import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
-import { BYTES_A_TOKEN } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { isDocumentCapable, isImageCapable, streamsImages } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import { BYTES_A_TOKEN } from '#shared/usage.ts'
 import { checkClip } from './check-clip.ts'
 import { checkPicture } from './check-picture.ts'
 

@@ -5,6 +5,7 @@ import { DAY, SECOND } from '#shared/clock.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { microUsd } from '#shared/money.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { Uint256, WalletSignature } from '#shared/wallet-words.ts'
 import type { ChallengeFacts, ChallengeIds } from './challenge.ts'
 import { factsOf, writeOpaque } from './challenge.ts'
@@ -136,12 +137,4 @@ function isTimely({ validAfter, validBefore }: Credential['payload'], now: numbe
 /** The only nonce of a signature for a challenge, so that the chain itself accepts each challenge once. */
 function nonceOf({ id, realm }: Credential['challenge']): string {
   return keccak256(stringToBytes(`${id}${realm}`))
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RequestHead } from '#data-plane/call.ts'
 import { isOfPaymentScheme } from '#data-plane/rails/payment-scheme.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { Uint256, WalletSignature } from '#shared/wallet-words.ts'
 
 /** The longest payment header that is read, in characters. It echoes extensions. */
@@ -121,14 +122,6 @@ export function readPaymentHeader(header: string): ReadHeader {
   }
   const signed = UptoSigned.safeParse(payload)
   return signed.success ? { payment: { ...rest, scheme, signed: signed.data } } : { reason: 'invalid_payload' }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** A document in the form of a header. */

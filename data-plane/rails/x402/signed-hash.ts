@@ -3,6 +3,7 @@ import { hashTypedData } from 'viem/utils'
 import { PERMIT2 } from '#shared/chain-terms.ts'
 import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
+import { lowerHex } from '#shared/hex.ts'
 import type { ExactSigned, UptoSigned } from './payment-header.ts'
 
 const TRANSFER = {
@@ -24,14 +25,14 @@ export function exactHash(terms: PaymentTerms, { authorization }: ExactSigned): 
       name: terms.assetName,
       version: terms.assetVersion,
       chainId: chainIdOf(terms.network),
-      verifyingContract: asHex(terms.asset),
+      verifyingContract: lowerHex(terms.asset),
     },
     types: TRANSFER,
     primaryType: 'TransferWithAuthorization',
     message: {
-      from: asHex(from),
-      to: asHex(to),
-      nonce: asHex(nonce),
+      from: lowerHex(from),
+      to: lowerHex(to),
+      nonce: lowerHex(nonce),
       value: BigInt(value),
       validAfter: BigInt(validAfter),
       validBefore: BigInt(validBefore),
@@ -66,20 +67,15 @@ export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSign
     types: PERMIT,
     primaryType: 'PermitWitnessTransferFrom',
     message: {
-      permitted: { token: asHex(permitted.token), amount: BigInt(permitted.amount) },
-      spender: asHex(spender),
+      permitted: { token: lowerHex(permitted.token), amount: BigInt(permitted.amount) },
+      spender: lowerHex(spender),
       nonce: BigInt(nonce),
       deadline: BigInt(deadline),
       witness: {
-        to: asHex(witness.to),
-        facilitator: asHex(witness.facilitator),
+        to: lowerHex(witness.to),
+        facilitator: lowerHex(witness.facilitator),
         validAfter: BigInt(witness.validAfter),
       },
     },
   })
-}
-
-/** Hex in lower case, so that no checksum is verified. */
-function asHex(text: string): Hex {
-  return `0x${text.slice(2).toLowerCase()}`
 }

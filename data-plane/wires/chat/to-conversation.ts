@@ -1,3 +1,4 @@
+import { cacheControlOf } from '#data-plane/wires/cache-control.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
@@ -9,7 +10,6 @@ import { serviceOf } from '#shared/members/surcharge.ts'
 import { opaqueMembers } from '#shared/protocols/answers/call-pieces.ts'
 import type {
   AssistantPart,
-  CacheControl,
   Conversation,
   ConversationTurn,
   FunctionTool,
@@ -322,9 +322,4 @@ function readReasoning(body: Json): ReasoningSettings | undefined {
     ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
     ...(isEnabled === undefined ? {} : { isEnabled }),
   }
-}
-
-function cacheControlOf(holder: Json): { readonly cacheControl?: CacheControl } {
-  const mark = holder['cache_control']
-  return isRecord(mark) ? { cacheControl: { ttl: wordOf(mark['ttl']) } } : {}
 }

@@ -1,8 +1,7 @@
 import type { Refusal } from '#data-plane/wires/wire.ts'
+import { X402_VERSION } from '#shared/chain-terms.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-
-const X402_VERSION = 2
 
 /**
  * The 402 of a call without a credential (x402, version 2): `detail` carries `accepts`, the requested `resource`, and

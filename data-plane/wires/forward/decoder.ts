@@ -1,5 +1,6 @@
 import type { AnswerHead, AnswerStart, Decoder, ForwardedUsage, JobWord } from '#data-plane/call.ts'
 import { joinedBytes } from '#data-plane/wires/joined.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { SseReader } from '#shared/protocols/answers/sse.ts'
@@ -158,7 +159,7 @@ function takeEnd(passing: Passing): void {
   if ('failure' in rewritten) passing.failure = rewritten.failure
   else {
     passing.held = [rewritten.bytes]
-    read(passing, isLookedAt(passing.bought.match.route) ? jsonOf(whole) : undefined)
+    read(passing, isLookedAt(passing.bought.match.route) ? parseJson(whole.toString('utf8')) : undefined)
   }
   if (passing.failure === undefined) passing.pieces = 1
 }
@@ -199,7 +200,7 @@ function readEvent(passing: Passing, data: string): void {
   const { good, match, quoted } = passing.bought
   const { kind, reported, state } = match.route
   if (good === undefined || (reported.length === 0 && state === undefined)) return
-  const answer = jsonOf(data)
+  const answer = parseJson(data)
   if (answer === undefined) return
   const givenAnswer = givenOf(passing, answer)
   if (kind === 'sale' && stateOf(match.route, givenAnswer) === 'failed') passing.failure = FAILED
@@ -243,12 +244,4 @@ function usageOf({ bought, reported, content }: Passing): ForwardedUsage {
   const isClipped = reported !== undefined && usage !== reported
   const anomalies = [...(isSilent ? ['usage_missing'] : []), ...(isClipped ? ['usage_clipped'] : [])]
   return { usage, isReported: !isSilent, anomalies }
-}
-
-function jsonOf(text: Buffer | string): unknown {
-  try {
-    return JSON.parse(text.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }

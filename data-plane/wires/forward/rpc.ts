@@ -3,6 +3,7 @@ import { MAX_RPC_BATCH } from '#shared/catalog/resources.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import { isRecord, memberText, scanElements, scanMembers } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { Route } from '#shared/resources/compile-resource.ts'
 import { rpcUnits } from '#shared/resources/quote-resource.ts'
@@ -63,20 +64,11 @@ function readParts(text: string) {
   const isBatch = /^\s*\[/.test(text)
   // The scan checks the depth, so it precedes any object.
   const members = isBatch ? scanElements(text) : [scanMembers(text)]
-  const value = members?.[0] && parse(text)
+  const value = members?.[0] && parseJson(text)
   if (value === undefined) return undefined
   const values: readonly unknown[] = isBatch && Array.isArray(value) ? value : [value]
   const parts: Part[] = values.map((each, at) => ({ value: each, members: members?.[at] ?? [] }))
   return { text, isBatch, parts }
-}
-
-/** Undefined for a text that is not JSON, which has no such value. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function readRequest(text: string, { value, members }: Part): RpcRequest {

@@ -9,6 +9,7 @@ import { hostOf } from '#shared/catalog/providers.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -97,12 +98,8 @@ function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, c
 
 /** A gauge has found its depth acceptable. */
 function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
+  return isRecord(value) ? value : undefined
 }
 
 /** Returns the reason why no client can load an image. */

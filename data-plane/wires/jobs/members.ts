@@ -1,6 +1,6 @@
 import { memberOf } from '#data-plane/wires/media-members.ts'
-import { mustBe } from '#data-plane/wires/must-be.ts'
 import { MAX_CLIP_SECONDS } from '#shared/clips.ts'
+import { mustBe } from '#shared/invalid-member.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'

@@ -1,9 +1,8 @@
 import type { Receipt } from '#data-plane/call.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
+import { SECOND } from '#shared/clock.ts'
 import { microUsdToDollars } from '#shared/money.ts'
 import { usedTime } from '#shared/usage.ts'
-
-const MILLISECONDS = 1_000
 
 /** The members that every answer of a job begins with. `object` is the kind of the job object. */
 export function headOf({ id, state, model, createdAt, adaptedParams }: JobView, object: string) {
@@ -45,5 +44,5 @@ export function usageOf({ receipt }: JobView) {
 
 /** The length of a job's output. */
 export function secondsUsed({ usage }: Receipt): number {
-  return usedTime(usage) / MILLISECONDS
+  return usedTime(usage) / SECOND
 }

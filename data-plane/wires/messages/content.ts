@@ -2,6 +2,7 @@ import type { Content } from '#data-plane/wires/content.ts'
 import { noteCacheMarks, noteDocument, noteKind } from '#data-plane/wires/content.ts'
 import { isSealed, MAX_SEALED_ID_CHARS, splitId } from '#data-plane/wires/turn-seal.ts'
 import { AppError } from '#shared/errors.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { checkOtherBlock, noteCitations } from './block-kinds.ts'
@@ -19,15 +20,16 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Checks the turns of a request and counts their parts. Throws AppError that names the faulty member. */
 export function checkMessages(messages: unknown, content: Content): void {
-  if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages: a list of at least one.', 'messages')
-  if (messages.length > MAX_MESSAGES) throw invalid(`messages: at most ${MAX_MESSAGES}.`, 'messages')
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw invalidMember('messages', 'messages: a list of at least one.')
+  if (messages.length > MAX_MESSAGES) throw invalidMember('messages', `messages: at most ${MAX_MESSAGES}.`)
   for (const [index, message] of messages.entries()) {
     const param = `messages.${index}`
-    if (!isRecord(message)) throw invalid(`${param}: an object.`, param)
+    if (!isRecord(message)) throw invalidMember(param, `${param}: an object.`)
     const role = message['role']
     if (role === 'user' || role === 'assistant') checkContent(message['content'], `${param}.content`, content)
     else if (role === 'system') checkInstructions(message['content'], `${param}.content`, content)
-    else throw invalid(`${param}.role: user, assistant or system.`, `${param}.role`)
+    else throw invalidMember(`${param}.role`, `${param}.role: user, assistant or system.`)
   }
 }
 
@@ -41,10 +43,10 @@ function checkInstructions(value: unknown, param: string, content: Content): voi
     checkText(value, param, content)
     return
   }
-  if (!Array.isArray(value) || value.length > MAX_BLOCKS) throw invalid(`${param}: a text or text blocks.`, param)
+  if (!Array.isArray(value) || value.length > MAX_BLOCKS) throw invalidMember(param, `${param}: a text or text blocks.`)
   for (const [index, block] of value.entries()) {
     const at = `${param}.${index}`
-    if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${at}: a text block.`, at)
+    if (!isRecord(block) || block['type'] !== 'text') throw invalidMember(at, `${at}: a text block.`)
     noteCacheMarks(content, block, at, MARK_CARRIERS)
     checkText(block['text'], `${at}.text`, content)
   }
@@ -55,10 +57,10 @@ function checkContent(value: unknown, param: string, content: Content): void {
     checkText(value, param, content)
     return
   }
-  if (!Array.isArray(value)) throw invalid(`${param}: a text or a list of blocks.`, param)
-  if (value.length > MAX_BLOCKS) throw invalid(`${param}: at most ${MAX_BLOCKS} blocks.`, param)
+  if (!Array.isArray(value)) throw invalidMember(param, `${param}: a text or a list of blocks.`)
+  if (value.length > MAX_BLOCKS) throw invalidMember(param, `${param}: at most ${MAX_BLOCKS} blocks.`)
   for (const [index, block] of value.entries()) {
-    if (!isRecord(block)) throw invalid(`${param}.${index}: an object.`, `${param}.${index}`)
+    if (!isRecord(block)) throw invalidMember(`${param}.${index}`, `${param}.${index}: an object.`)
     checkBlock(block, `${param}.${index}`, content)
   }
 }
@@ -82,7 +84,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
     case 'tool_use':
       checkCallId(block['id'], `${param}.id`, content)
       checkId(block['name'], `${param}.name`)
-      if (!isRecord(block['input'])) throw invalid(`${param}.input: an object.`, `${param}.input`)
+      if (!isRecord(block['input'])) throw invalidMember(`${param}.input`, `${param}.input: an object.`)
       break
     case 'tool_result':
       checkCallId(block['tool_use_id'], `${param}.tool_use_id`, content)
@@ -94,7 +96,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
       checkText(block['thinking'], `${param}.thinking`, content)
       break
     case 'redacted_thinking':
-      if (typeof block['data'] !== 'string') throw invalid(`${param}.data: a text.`, `${param}.data`)
+      if (typeof block['data'] !== 'string') throw invalidMember(`${param}.data`, `${param}.data: a text.`)
       if (isSealed(block['data'])) content.hasSeals = true
       return
     case 'search_result':
@@ -108,10 +110,10 @@ function checkBlock(block: Json, param: string, content: Content): void {
       break
     default:
       if (checkOtherBlock(block, param, content)) return
-      throw invalid(
+      throw invalidMember(
+        `${param}.type`,
         `${param}.type: text, image, document, search_result, tool_use, tool_result, thinking, redacted_thinking, ` +
           'or a block of a tool that runs at the maker.',
-        `${param}.type`,
       )
   }
 }
@@ -123,7 +125,7 @@ export function noteToolMarks(tools: unknown, content: Content): void {
 }
 
 function checkText(text: unknown, param: string, content: Content): void {
-  if (typeof text !== 'string') throw invalid(`${param}: a text.`, param)
+  if (typeof text !== 'string') throw invalidMember(param, `${param}: a text.`)
   const length = content.lengthOf(text)
   if (length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', { message: `${param}: at most ${MAX_TEXT_CHARS} characters.`, param })
@@ -141,12 +143,13 @@ function checkCallId(value: unknown, param: string, content: Content): void {
 const NO_ID = { id: '', seal: undefined }
 
 function checkId(id: unknown, param: string): void {
-  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) throw invalid(`${param}: a short text.`, param)
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS)
+    throw invalidMember(param, `${param}: a short text.`)
 }
 
 /** Inlined data or a URL; neither is examined, and nothing is fetched. */
 function checkSource(source: unknown, param: string, content: Content): void {
-  if (!isRecord(source)) throw invalid(`${param}: an object.`, param)
+  if (!isRecord(source)) throw invalidMember(param, `${param}: an object.`)
   const { type, data, url } = source
   if (type === 'base64' && typeof data === 'string' && typeof source['media_type'] === 'string') {
     content.inlinedChars += content.lengthOf(data)
@@ -154,15 +157,11 @@ function checkSource(source: unknown, param: string, content: Content): void {
   else if (type === 'content') checkContent(source['content'], `${param}.content`, content)
   else if (type === 'file') throw new AppError('unresolvable_file_reference', { param })
   else if (type !== 'url' || typeof url !== 'string' || url === '') {
-    throw invalid(`${param}: base64 with media_type and data, or url.`, param)
+    throw invalidMember(param, `${param}: base64 with media_type and data, or url.`)
   } else content.hasAddresses = true
 }
 
 /** True for a document whose pages only its reader counts. */
 function isOpenEnded(source: unknown): boolean {
   return isRecord(source) && source['type'] !== 'text' && source['type'] !== 'content'
-}
-
-function invalid(message: string, param: string): AppError {
-  return new AppError('invalid_request', { message, param })
 }

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 
@@ -40,14 +40,14 @@ const CHECKS: readonly (readonly [name: string, words: string, check: Check])[] 
 export function checkParameters(body: Json): void {
   for (const [name, words, check] of CHECKS) {
     const value = body[name]
-    if (value !== undefined && value !== null && !check(value)) throw invalid(`${name}: ${words}.`, name)
+    if (value !== undefined && value !== null && !check(value)) throw invalidMember(name, `${name}: ${words}.`)
   }
 }
 
 /** The output limit. Throws `invalid_request`: this wire always has one. */
 export function readMaxTokens({ max_tokens: value }: Json): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value
-  throw invalid('max_tokens: a whole number of at least 1.', 'max_tokens')
+  throw invalidMember('max_tokens', 'max_tokens: a whole number of at least 1.')
 }
 
 /** Checks `thinking` against the output limit. Throws `invalid_request`. */
@@ -56,17 +56,18 @@ export function checkThinking(thinking: unknown, maxTokens: number): void {
   const param = 'thinking'
   const kind = isRecord(thinking) ? thinking['type'] : undefined
   if (!isRecord(thinking) || (kind !== 'enabled' && kind !== 'disabled' && kind !== 'adaptive')) {
-    throw invalid('thinking: enabled with budget_tokens, adaptive or disabled.', param)
+    throw invalidMember(param, 'thinking: enabled with budget_tokens, adaptive or disabled.')
   }
   if (kind !== 'enabled') return
   const budget = thinking['budget_tokens']
   if (typeof budget !== 'number' || !Number.isSafeInteger(budget) || budget < MIN_THINKING_TOKENS) {
-    throw invalid(
-      `thinking.budget_tokens: a whole number of at least ${MIN_THINKING_TOKENS}.`,
+    throw invalidMember(
       'thinking.budget_tokens',
+      `thinking.budget_tokens: a whole number of at least ${MIN_THINKING_TOKENS}.`,
     )
   }
-  if (budget >= maxTokens) throw invalid('thinking.budget_tokens: less than max_tokens.', 'thinking.budget_tokens')
+  if (budget >= maxTokens)
+    throw invalidMember('thinking.budget_tokens', 'thinking.budget_tokens: less than max_tokens.')
 }
 
 function areStops(stops: unknown): boolean {
@@ -114,8 +115,4 @@ function isOutputConfig(config: unknown): boolean {
 
 function isFormat(format: unknown): boolean {
   return isRecord(format) && format['type'] === 'json_schema' && isRecord(format['schema'])
-}
-
-function invalid(message: string, param: string): AppError {
-  return new AppError('invalid_request', { message, param })
 }

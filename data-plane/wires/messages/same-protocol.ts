@@ -1,7 +1,7 @@
 import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
-import { isRecord, lastMembers, memberText } from '#shared/json-members.ts'
+import { isRecord, lastMembers, listOf, memberText } from '#shared/json-members.ts'
 import { regionOf } from '#shared/members/surcharge.ts'
 import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { MessagesForm } from '#shared/protocols/messages-form.ts'
@@ -124,10 +124,6 @@ function editedMember(key: string, body: Json, { maxOutputTokens }: ModelPlan): 
     return JSON.stringify({ ...value, budget_tokens: maxOutputTokens - 1 })
   }
   return undefined
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 /**

@@ -1,6 +1,7 @@
+import { cacheControlOf } from '#data-plane/wires/cache-control.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
-import { flagOf } from '#data-plane/wires/sampling.ts'
+import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
 import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isSealed } from '#data-plane/wires/turn-seal.ts'
@@ -8,7 +9,6 @@ import { isRecord } from '#shared/json-members.ts'
 import { serviceOf } from '#shared/members/surcharge.ts'
 import type {
   AssistantPart,
-  CacheControl,
   Conversation,
   ConversationTurn,
   DataSource,
@@ -149,7 +149,7 @@ function systemParts(system: unknown): TextPart[] {
 
 function textPart(block: Json): TextPart[] {
   const { text } = block
-  return typeof text === 'string' ? [{ kind: 'text', text, ...markOf(block) }] : []
+  return typeof text === 'string' ? [{ kind: 'text', text, ...cacheControlOf(block) }] : []
 }
 
 /** Instructions among the turns. Other protocols have them in front. */
@@ -174,7 +174,7 @@ function assistantPart(block: Json): AssistantPart[] {
           id: wordOf(block['id']) ?? '',
           name: sellerName(wordOf(block['name']) ?? ''),
           input,
-          ...markOf(block),
+          ...cacheControlOf(block),
         },
       ]
     }
@@ -206,7 +206,7 @@ function userPart(block: Json): UserPart[] {
       callId: wordOf(block['tool_use_id']) ?? '',
       parts: blocks.flatMap(shownPart),
       isError: block['is_error'] === true,
-      ...markOf(block),
+      ...cacheControlOf(block),
     },
   ]
 }
@@ -215,7 +215,7 @@ function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
   const source = isRecord(block['source']) ? block['source'] : {}
   switch (block['type']) {
     case 'image':
-      return [{ kind: 'image', source: sourceOf(source), ...markOf(block) }]
+      return [{ kind: 'image', source: sourceOf(source), ...cacheControlOf(block) }]
     case 'document': {
       const name = wordOf(block['title'])
       const context = wordOf(block['context'])
@@ -227,7 +227,7 @@ function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
         const shown = typeof content === 'string' ? textPart({ text: content }) : listOf(content).flatMap(shownPart)
         return [...aboutDocument(name, context), ...shown]
       }
-      const file = { kind: 'file' as const, source: sourceOf(source), ...markOf(block) }
+      const file = { kind: 'file' as const, source: sourceOf(source), ...cacheControlOf(block) }
       return [...aboutDocument(undefined, context), { ...file, ...(name !== undefined && { name }) }]
     }
     case 'search_result':
@@ -263,7 +263,7 @@ function readTools(tools: unknown): FunctionTool[] {
     const name = sellerName(wordOf(tool['name']) ?? '')
     const isStrict = flagOf(tool['strict'])
     const described = { name, description: wordOf(tool['description']), schema }
-    return [{ ...described, ...(isStrict !== undefined && { isStrict }), ...markOf(tool) }]
+    return [{ ...described, ...(isStrict !== undefined && { isStrict }), ...cacheControlOf(tool) }]
   })
 }
 
@@ -291,13 +291,4 @@ function readThinking(thinking: unknown): ReasoningSettings | undefined {
   const budget = thinking['budget_tokens']
   if (thinking['type'] === 'disabled') return { isEnabled: false }
   return { isEnabled: true, summary: 'auto', ...(typeof budget === 'number' ? { maxTokens: budget } : {}) }
-}
-
-function markOf(block: Json): { readonly cacheControl?: CacheControl } {
-  const mark = block['cache_control']
-  return isRecord(mark) ? { cacheControl: { ttl: wordOf(mark['ttl']) } } : {}
-}
-
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

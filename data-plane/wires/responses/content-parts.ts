@@ -2,6 +2,7 @@ import type { Content } from '#data-plane/wires/content.ts'
 import { noteDocument, noteSource } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { AppError } from '#shared/errors.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   DataSource,
@@ -11,7 +12,6 @@ import type {
   UrlSource,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
-import { invalid } from './parameters.ts'
 
 const MAX_PARTS = 2_000
 const MAX_TEXT_CHARS = 2_097_152
@@ -24,7 +24,7 @@ type Json = Readonly<Record<string, unknown>>
 export function readParts(value: unknown, param: string, content: Content): SaidPart[] {
   if (typeof value === 'string') return [textPart(value, param, content)]
   if (!Array.isArray(value) || value.length > MAX_PARTS) {
-    throw invalid(param, `${param} must be a text or a list of up to ${MAX_PARTS} parts.`)
+    throw invalidMember(param, `${param} must be a text or a list of up to ${MAX_PARTS} parts.`)
   }
   return value.map((part: unknown, index) => readPart(part, `${param}[${index}]`, content))
 }
@@ -32,13 +32,13 @@ export function readParts(value: unknown, param: string, content: Content): Said
 /** The same for a list in which only texts make sense. */
 export function readTexts(value: unknown, param: string, content: Content): TextPart[] {
   return readParts(value, param, content).map((part) => {
-    if (part.kind !== 'text') throw invalid(param, 'Only texts are accepted here.')
+    if (part.kind !== 'text') throw invalidMember(param, 'Only texts are accepted here.')
     return part
   })
 }
 
 function readPart(part: unknown, param: string, content: Content): SaidPart {
-  if (!isRecord(part)) throw invalid(param, 'A part must be an object.')
+  if (!isRecord(part)) throw invalidMember(param, 'A part must be an object.')
   switch (part['type']) {
     case 'input_text':
     case 'output_text':
@@ -52,12 +52,15 @@ function readPart(part: unknown, param: string, content: Content): SaidPart {
       content.isOpenEnded = true
       return filePart(part, param, content)
     default:
-      throw invalid(`${param}.type`, 'A part must be input_text, input_image, input_file, output_text or refusal.')
+      throw invalidMember(
+        `${param}.type`,
+        'A part must be input_text, input_image, input_file, output_text or refusal.',
+      )
   }
 }
 
 function textPart(text: unknown, param: string, content: Content): TextPart {
-  if (typeof text !== 'string') throw invalid(param, 'A text part needs a text.')
+  if (typeof text !== 'string') throw invalidMember(param, 'A text part needs a text.')
   if (text.length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', {
       message: `A text must have at most ${MAX_TEXT_CHARS} characters.`,
@@ -73,7 +76,7 @@ function imagePart(part: Json, param: string, content: Content): ImagePart {
   const url = wordOf(part['image_url'])
   if (url === undefined) {
     if (wordOf(part['file_id']) !== undefined) throw new AppError('unresolvable_file_reference', { param })
-    throw invalid(`${param}.image_url`, 'An image needs an image_url.')
+    throw invalidMember(`${param}.image_url`, 'An image needs an image_url.')
   }
   content.images++
   noteSource(content, url)
@@ -92,7 +95,7 @@ function filePart(part: Json, param: string, content: Content): FilePart {
         param,
       })
     }
-    throw invalid(param, 'A file needs file_data or a file_url.')
+    throw invalidMember(param, 'A file needs file_data or a file_url.')
   }
   const name = wordOf(part['filename'])
   const source = url === undefined ? inlined(data ?? '') : sourceOf(url)

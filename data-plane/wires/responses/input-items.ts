@@ -2,6 +2,7 @@ import type { InlinedSource } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { newContent } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
@@ -11,7 +12,6 @@ import type {
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { readParts, readTexts } from './content-parts.ts'
-import { invalid } from './parameters.ts'
 import { LEFT_OUT, readCall, readResult, UNREADABLE } from './tool-items.ts'
 
 const MAX_ITEMS = 10_000
@@ -48,18 +48,18 @@ export function readInput(input: unknown, source: Pick<InlinedSource, 'hasStandI
   for (const [index, item] of items.entries()) readItem(reading, item, `input[${index}]`)
   const { system, turns, leftOut } = reading
   if (turns.length === 0 && system.length === 0) {
-    throw invalid('input', 'input must hold something that a model can read.')
+    throw invalidMember('input', 'input must hold something that a model can read.')
   }
   return { system, turns, content, itemCount: items.length, adaptedParams: [...leftOut] }
 }
 
 function listOf(input: unknown): readonly unknown[] {
   if (Array.isArray(input) && input.length > 0 && input.length <= MAX_ITEMS) return input
-  throw invalid('input', `input must be a text or a list of 1 to ${MAX_ITEMS} items.`)
+  throw invalidMember('input', `input must be a text or a list of 1 to ${MAX_ITEMS} items.`)
 }
 
 function readItem(reading: Reading, item: unknown, param: string): void {
-  if (!isRecord(item)) throw invalid(param, 'An item must be an object.')
+  if (!isRecord(item)) throw invalidMember(param, 'An item must be an object.')
   const type = item['type'] ?? (item['role'] === undefined ? 'item_reference' : 'message')
   switch (type) {
     case 'message':
@@ -86,7 +86,7 @@ function readItem(reading: Reading, item: unknown, param: string): void {
 
 function checkTools({ tools }: Json, param: string): void {
   if (Array.isArray(tools) && tools.every(isRecord)) return
-  throw invalid(`${param}.tools`, `${param}.tools must be a list of tools.`)
+  throw invalidMember(`${param}.tools`, `${param}.tools must be a list of tools.`)
 }
 
 /** A call, its result, or an item of a tool that ran elsewhere. */
@@ -96,7 +96,7 @@ function readOther(reading: Reading, item: Json, type: string, param: string): v
   const result = readResult(item, type, { param, content: reading.content })
   if (result !== undefined) addResult(reading, result)
   if (call !== undefined || result !== undefined) return
-  if (!LEFT_OUT.has(type)) throw invalid(`${param}.type`, unknownWords(type))
+  if (!LEFT_OUT.has(type)) throw invalidMember(`${param}.type`, unknownWords(type))
   reading.leftOut.add(`input.${type}`)
 }
 
@@ -112,7 +112,7 @@ function unknownWords(type: string): string {
  */
 function readReference({ leftOut }: Reading, { id }: Json, param: string): void {
   if (typeof id !== 'string' || !id.startsWith('rs_')) {
-    throw invalid(param, 'No items are kept here: send the item itself, not its id.')
+    throw invalidMember(param, 'No items are kept here: send the item itself, not its id.')
   }
   leftOut.add('input.item_reference')
 }
@@ -123,7 +123,7 @@ function readMessage(reading: Reading, item: Json, param: string): void {
   switch (item['role']) {
     case 'user': {
       const parts = readParts(item['content'], at, content)
-      if (parts.length === 0) throw invalid(at, 'A message needs content.')
+      if (parts.length === 0) throw invalidMember(at, 'A message needs content.')
       turns.push({ role: 'user', isResults: false, parts })
       break
     }
@@ -138,7 +138,7 @@ function readMessage(reading: Reading, item: Json, param: string): void {
       system.push(...readTexts(item['content'], at, content))
       break
     default:
-      throw invalid(`${param}.role`, 'The role of a message must be user, assistant, system or developer.')
+      throw invalidMember(`${param}.role`, 'The role of a message must be user, assistant, system or developer.')
   }
 }
 
@@ -177,6 +177,6 @@ function readThought(item: Json, param: string, content: Content): ReasoningPart
 
 function textsOf(parts: unknown, param: string): string {
   if (parts === undefined || parts === null) return ''
-  if (!Array.isArray(parts)) throw invalid(param, `${param} must be a list.`)
+  if (!Array.isArray(parts)) throw invalidMember(param, `${param} must be a list.`)
   return parts.map((part) => (isRecord(part) ? (wordOf(part['text']) ?? '') : '')).join('\n\n')
 }

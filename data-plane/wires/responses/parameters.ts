@@ -1,5 +1,5 @@
 import { checkParameter } from '#data-plane/wires/parameters.ts'
-import { AppError } from '#shared/errors.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 
 const MAX_INSTRUCTION_CHARS = 2_097_152
@@ -53,14 +53,14 @@ export function checkParameters(body: Body): void {
   for (const name in body) {
     if (isAbsent(body[name])) continue
     const place = ELSEWHERE[name]
-    if (Object.hasOwn(ELSEWHERE, name)) throw invalid(name, `${name} is not known here: use ${place}.`)
+    if (Object.hasOwn(ELSEWHERE, name)) throw invalidMember(name, `${name} is not known here: use ${place}.`)
     checkParameter(name, body[name])
   }
   for (const [name, words, check] of CHECKS) {
-    if (!isAbsent(body[name]) && !check(body[name])) throw invalid(name, `${name} must be ${words}.`)
+    if (!isAbsent(body[name]) && !check(body[name])) throw invalidMember(name, `${name} must be ${words}.`)
   }
   for (const [name, isRefused, words] of REFUSED) {
-    if (!isAbsent(body[name]) && isRefused(body[name])) throw invalid(name, words)
+    if (!isAbsent(body[name]) && isRefused(body[name])) throw invalidMember(name, words)
   }
 }
 
@@ -75,10 +75,6 @@ export function unsaidParameters(body: Body, knownNames: ReadonlySet<string>): r
 
 export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null
-}
-
-export function invalid(param: string, message: string): AppError {
-  return new AppError('invalid_request', { message, param })
 }
 
 function hasLogprobs(include: unknown): boolean {

@@ -6,6 +6,7 @@ import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import { keepIntegers } from '#data-plane/wires/whole-integers.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
@@ -14,7 +15,7 @@ import { serviceOf } from '#shared/members/surcharge.ts'
 import type { Conversation, ReasoningSettings, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
 import { extrasIn } from '#shared/protocols/middle-form/taken-extras.ts'
 import { readInput } from './input-items.ts'
-import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
+import { checkParameters, isAbsent, unsaidParameters } from './parameters.ts'
 import type { Tools } from './tools.ts'
 import { readToolChoice, readTools } from './tools.ts'
 
@@ -148,12 +149,13 @@ function settingsOf(body: Body, given: Tools, leftOut: readonly string[]): Setti
 function readFormat(text: unknown): ResponseFormat | undefined {
   const format = isRecord(text) ? text['format'] : undefined
   if (isAbsent(format)) return undefined
-  if (!isRecord(format)) throw invalid('text.format', 'text.format must be an object.')
+  if (!isRecord(format)) throw invalidMember('text.format', 'text.format must be an object.')
   const { type, schema } = format
   if (type === 'text') return undefined
   if (type === 'json_object') return { kind: 'json' }
-  if (type !== 'json_schema') throw invalid('text.format.type', 'A format must be text, json_object or json_schema.')
-  if (!isRecord(schema)) throw invalid('text.format.schema', 'A json_schema format needs a schema.')
+  if (type !== 'json_schema')
+    throw invalidMember('text.format.type', 'A format must be text, json_object or json_schema.')
+  if (!isRecord(schema)) throw invalidMember('text.format.schema', 'A json_schema format needs a schema.')
   const description = wordOf(format['description'])
   return {
     kind: 'schema',
@@ -168,7 +170,7 @@ function readReasoning(value: unknown): ReasoningSettings | undefined {
   if (!isRecord(value)) return undefined
   const { effort, max_tokens: maxTokens } = value
   if (!isAbsent(effort) && typeof effort !== 'string')
-    throw invalid('reasoning.effort', 'reasoning.effort must be a word.')
+    throw invalidMember('reasoning.effort', 'reasoning.effort must be a word.')
   const word = wordOf(effort)
   const summary = wordOf(value['summary'])
   if ((word ?? summary) === undefined && typeof maxTokens !== 'number') return undefined

@@ -1,9 +1,9 @@
 import type { Content } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import type { ToolCallPart, ToolResultPart } from '#shared/protocols/middle-form/conversation.ts'
 import { customArguments } from '#shared/protocols/middle-form/tool-origin.ts'
 import { readParts } from './content-parts.ts'
-import { invalid } from './parameters.ts'
 import { foundNames, functionName, SEARCH } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -117,12 +117,12 @@ function callIdOf(item: Json, type: string, param: string): string {
 
 function wordIn(item: Json, name: string, param: string): string {
   const word = wordOf(item[name])
-  if (word === undefined) throw invalid(`${param}.${name}`, `The item needs a ${name}.`)
+  if (word === undefined) throw invalidMember(`${param}.${name}`, `The item needs a ${name}.`)
   return word
 }
 
 function textIn(item: Json, name: string, param: string): string {
   const text = item[name]
-  if (typeof text !== 'string') throw invalid(`${param}.${name}`, `${name} must be a text.`)
+  if (typeof text !== 'string') throw invalidMember(`${param}.${name}`, `${name} must be a text.`)
   return text
 }

@@ -1,9 +1,9 @@
 import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
 import type { AppError } from '#shared/errors.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { FunctionTool, ToolChoice, ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
 import { customAsFunction, grammarOf, sellerName } from '#shared/protocols/middle-form/tool-origin.ts'
-import { invalid } from './parameters.ts'
 
 /** The most tools of a request, with those inside namespaces. */
 const MAX_TOOLS = 512
@@ -33,7 +33,7 @@ type Reading = {
 }
 
 function tooMany(): AppError {
-  return invalid('tools', `A request has at most ${MAX_TOOLS} tools.`)
+  return invalidMember('tools', `A request has at most ${MAX_TOOLS} tools.`)
 }
 
 /**
@@ -83,13 +83,13 @@ function leaveOut({ adapted }: Reading, type: string): void {
 function readNamespace(reading: Reading, group: Json, param: string): void {
   const namespace = nameOf(group, param)
   const inner = group['tools']
-  if (!Array.isArray(inner)) throw invalid(`${param}.tools`, 'A namespace needs tools.')
+  if (!Array.isArray(inner)) throw invalidMember(`${param}.tools`, 'A namespace needs tools.')
   reading.count += inner.length
   if (reading.count > MAX_TOOLS) throw tooMany()
   reading.adapted.add('tools.namespace')
   for (const [index, tool] of inner.entries()) {
     const at = `${param}.tools[${index}]`
-    if (!isRecord(tool)) throw invalid(at, 'A tool must be an object.')
+    if (!isRecord(tool)) throw invalidMember(at, 'A tool must be an object.')
     const { type } = tool
     if (type === 'function' || type === 'custom') addTool(reading, { tool, param: at, namespace })
     else leaveOut(reading, wordOf(type) ?? '')
@@ -132,7 +132,7 @@ function addFunction(
   knownNames?.add(name)
   tools.push(tool)
   if (origin === undefined) return
-  if (origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
+  if (origins.has(name)) throw invalidMember('tools', 'Two tools have the same name.')
   origins.set(name, origin)
 }
 
@@ -153,7 +153,7 @@ function checkNames({ tools, origins }: Reading): void {
   if (origins.size === 0) return
   const names = new Set<string>()
   for (const { name } of tools) {
-    if (names.has(name) && origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
+    if (names.has(name) && origins.has(name)) throw invalidMember('tools', 'Two tools have the same name.')
     names.add(name)
   }
 }
@@ -166,7 +166,7 @@ export function functionName(name: string, namespace: string | undefined): strin
 
 function nameOf(tool: Json, param: string): string {
   const name = wordOf(tool['name'])
-  if (name === undefined) throw invalid(`${param}.name`, 'A tool needs a name.')
+  if (name === undefined) throw invalidMember(`${param}.name`, 'A tool needs a name.')
   return name
 }
 
@@ -177,7 +177,7 @@ function customTool(tool: Json, name: string): FunctionTool {
 function functionTool(tool: Json, name: string, param: string): FunctionTool {
   const schema = tool['parameters']
   if (schema !== undefined && schema !== null && !isRecord(schema)) {
-    throw invalid(`${param}.parameters`, 'The parameters of a function must be a JSON schema.')
+    throw invalidMember(`${param}.parameters`, 'The parameters of a function must be a JSON schema.')
   }
   const isStrict = flagOf(tool['strict'])
   return {
@@ -203,10 +203,12 @@ export function readToolChoice(choice: unknown, given: Pick<Tools, 'tools' | 'or
   if (choice === undefined || choice === null) return { tools, toolChoice: undefined, isAdapted: false }
   const word = WORDS.find((known) => known === choice)
   if (word !== undefined) return { tools, toolChoice: word, isAdapted: false }
-  if (!isRecord(choice)) throw invalid('tool_choice', 'tool_choice must be "auto", "none", "required" or an object.')
+  if (!isRecord(choice))
+    throw invalidMember('tool_choice', 'tool_choice must be "auto", "none", "required" or an object.')
   if (choice['type'] === 'function' || choice['type'] === 'custom') {
     const chosen = tools.find((tool) => isNamed(choice, tool, given.origins))
-    if (chosen === undefined) throw invalid('tool_choice', 'tool_choice names a tool that is not among the tools.')
+    if (chosen === undefined)
+      throw invalidMember('tool_choice', 'tool_choice names a tool that is not among the tools.')
     return { tools, toolChoice: { name: chosen.name }, isAdapted: false }
   }
   if (choice['type'] === 'allowed_tools') return readAllowed(choice, given)
@@ -226,7 +228,7 @@ function isNamed({ type, name, namespace }: Json, tool: FunctionTool, origins: T
 function readAllowed(choice: Json, { tools, origins }: Pick<Tools, 'tools' | 'origins'>): AllowedTools {
   const list = choice['tools']
   if (!Array.isArray(list) || list.length > MAX_TOOLS) {
-    throw invalid('tool_choice.tools', `tool_choice.tools must be a list of up to ${MAX_TOOLS} tools.`)
+    throw invalidMember('tool_choice.tools', `tool_choice.tools must be a list of up to ${MAX_TOOLS} tools.`)
   }
   const allowedList = list.filter(isRecord)
   return {

@@ -1,4 +1,5 @@
 import { isRecord, isTooDeep } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { readWait } from '#shared/retry-after.ts'
 
 /** The facts in the body of a provider's refusal. */
@@ -42,7 +43,7 @@ const NOTHING_READ: ErrorBody = { message: '', codes: [], isJson: false }
 export function readErrorBody(text: string): ErrorBody {
   const plain = text.trimStart()
   const json = /^(?:event|data|id):/.test(plain) ? (/^data: ?(.*)$/m.exec(plain)?.[1] ?? '') : plain
-  const value = json.length <= MAX_PARSED_CHARS && !isTooDeep(json) ? parse(json) : undefined
+  const value = json.length <= MAX_PARSED_CHARS && !isTooDeep(json) ? parseJson(json) : undefined
   if (value === undefined) return readText(plain)
   const parts: ErrorParts = { codes: new Set() }
   collect(parts, value, 0)
@@ -68,7 +69,7 @@ function readText(text: string): ErrorBody {
 
 function firstMessage(text: string): string {
   const quoted = /"message"\s*:\s*("(?:[^"\\]|\\.){0,2000}")/.exec(text.slice(0, 8_192))?.[1]
-  const message = quoted === undefined ? undefined : parse(quoted)
+  const message = quoted === undefined ? undefined : parseJson(quoted)
   return typeof message === 'string' ? message : ''
 }
 
@@ -151,12 +152,4 @@ function waitIn(message: string): number | undefined {
 function limitIn(message: string): number | undefined {
   const limit = /rate limit of ([\d,]{1,15}) input tokens per minute/i.exec(message)?.[1]
   return limit === undefined ? undefined : Number(limit.replaceAll(',', ''))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 
 const MAX_MODELS = 100_000
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })).max(MAX_MODELS) })
@@ -14,12 +15,4 @@ export function isErrorFree(status: number, text: string): boolean {
   if (status !== 200) return false
   const value = parseJson(text)
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !('error' in value)
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

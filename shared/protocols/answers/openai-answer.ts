@@ -1,7 +1,7 @@
 import { isGiven, isRecord } from '#shared/json-members.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import type { BadAnswer } from './bad-answer.ts'
 import { readErrorBody } from './error-body.ts'
-import { parseJson } from './model-list.ts'
 import { statusOf } from './refusal-causes.ts'
 
 /**

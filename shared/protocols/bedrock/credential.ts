@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from '#shared/parse-json.ts'
 import type { CredentialForm } from '#shared/protocols/protocol.ts'
 
 /** Short-term keys hold a signed URL, so they are long. */
@@ -26,7 +27,7 @@ export type AccessKey = z.infer<typeof Pair>
 export const BEDROCK_CREDENTIAL: CredentialForm = {
   schema: z.string().transform((text, issues) => {
     const isPair = text.trimStart().startsWith('{')
-    const read = isPair ? Pair.safeParse(parse(text)) : ApiKey.safeParse(text)
+    const read = isPair ? Pair.safeParse(parseJson(text)) : ApiKey.safeParse(text)
     if (!read.success) issues.addIssue({ code: 'custom', message: 'no credential of Bedrock' })
     return typeof read.data === 'object' ? textOf(read.data) : (read.data ?? '')
   }),
@@ -43,17 +44,9 @@ export const BEDROCK_CREDENTIAL: CredentialForm = {
 
 /** The access key in a sealed credential. Undefined for an API key. */
 export function readPair(sealed: string): AccessKey | undefined {
-  return sealed.startsWith('{') ? Pair.safeParse(parse(sealed)).data : undefined
+  return sealed.startsWith('{') ? Pair.safeParse(parseJson(sealed)).data : undefined
 }
 
 function textOf({ access_key_id, secret_access_key, session_token }: AccessKey): string {
   return JSON.stringify({ access_key_id, secret_access_key, ...(session_token !== undefined && { session_token }) })
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord, memberTextIn } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { callId } from '#shared/protocols/answers/call-id.ts'
@@ -7,8 +7,8 @@ import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#sha
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import { statusOf } from '#shared/protocols/answers/refusal-causes.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
-import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
-import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
+import type { AnswerFinish, Reading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { answerReader, newReading, pushFinish, pushText } from '#shared/protocols/middle-form/answer-reading.ts'
 import type { AmazonMessage } from './event-stream.ts'
 import { amazonFrames } from './event-stream.ts'
 import { readBedrockError } from './refusal.ts'
@@ -24,7 +24,7 @@ type State = Reading & {
   /** The ids of its calls so far. */
   readonly ids: Set<string>
   toolCount: number
-  finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
+  finish: AnswerFinish | undefined
 }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -42,7 +42,7 @@ export function converseReader(isStreamed: boolean): AnswerReader {
   const state: State = { tools: new Map(), ids: new Set(), toolCount: 0, finish: undefined, ...newReading() }
   const takeStop = () => {
     // A stream with a stop reason may lack its figures.
-    if (state.finish !== undefined) addFinish(state)
+    if (state.finish !== undefined) pushFinish(state, state.finish)
     return state.finish !== undefined
   }
   const takeWhole = (body: JsonObject, text: string) => takeAnswer(state, body, text)
@@ -78,7 +78,7 @@ function takeMessage(state: State, { kind, type, payload }: AmazonMessage): void
       // The figures follow the stop reason, and nothing follows them.
       if (state.finish === undefined) return
       state.isDone = true
-      addFinish(state)
+      pushFinish(state, state.finish)
       break
   }
 }
@@ -135,11 +135,6 @@ function takeThought(state: State, thought: JsonObject): void {
   pushText(state, 'signature', signature)
 }
 
-function pushText(state: State, kind: 'text' | 'reasoning' | 'signature' | 'redactedReasoning', text: unknown): void {
-  if (!isText(text)) state.failure = wrongType(kind)
-  else if (typeof text === 'string' && text !== '') state.events.push({ kind, text })
-}
-
 function takeFinish(state: State, { stopReason, additionalModelResponseFields: fields }: JsonObject): void {
   if (!isText(stopReason)) state.failure = wrongType('stopReason')
   if (MALFORMED.has(stopReason)) state.failure = malformed('an answer that the model did not complete')
@@ -149,10 +144,6 @@ function takeFinish(state: State, { stopReason, additionalModelResponseFields: f
     stopReason === 'stop_sequence' && typeof sequence === 'string' ? sequence.slice(0, MAX_STOP_CHARS) : null
   const isKnown = Object.hasOwn(REASONS, stopReason)
   state.finish = { reason: isKnown ? (REASONS[stopReason] ?? 'stop') : 'stop', stopSequence }
-}
-
-function addFinish({ events, finish }: State): void {
-  events.push({ kind: 'finish', ...(finish ?? { reason: 'stop', stopSequence: null }) })
 }
 
 function takeAnswer(state: State, body: JsonObject, text: string): void {
@@ -173,7 +164,7 @@ function takeAnswer(state: State, body: JsonObject, text: string): void {
     if (state.failure) return
   }
   takeFinish(state, body)
-  if (!state.failure) addFinish(state)
+  if (!state.failure) pushFinish(state, state.finish)
 }
 
 /** `text` is the block's own text, so that a call's input is passed on letter by letter. */
@@ -192,5 +183,5 @@ function takeBlock(state: State, index: number, block: JsonObject, text: string)
 
 /** The text of a member within objects. Empty where there is none. */
 function memberAt(text: string, path: readonly string[]): string {
-  return path.reduce((within, key) => memberText(within, scanMembers(within) ?? [], key) ?? '', text)
+  return path.reduce((within, key) => memberTextIn(within, key) ?? '', text)
 }

@@ -1,5 +1,5 @@
 import { isRecord } from '#shared/json-members.ts'
-import { parseJson } from '#shared/protocols/answers/model-list.ts'
+import { parseJson } from '#shared/parse-json.ts'
 
 /** The faults that a model's schema found in an input. Empty where the text is no such refusal. */
 export function faultsIn(text: string): readonly Readonly<Record<string, unknown>>[] {

@@ -1,3 +1,4 @@
+import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { ClipSource, MusicAsk, VideoAsk } from '#shared/protocols/job-codec.ts'
@@ -31,7 +32,6 @@ const NAMES: readonly Names[] = [
   { of: 'cassetteai', length: ['duration', 'seconds'], lyrics: null },
 ]
 const USUAL: Names = { of: '', length: ['duration', 'digits'], end: 'end_image_url' }
-const MILLISECONDS = 1_000
 
 /** Our members that most models have under the same name. Others are reported as left out. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -117,7 +117,7 @@ function splitExtras(extras: JsonObject): QueueInput {
 function lengthMember({ length }: Names, seconds: number | undefined): JsonObject {
   if (length === undefined || seconds === undefined) return {}
   const [member, unit] = length
-  const spellings = { digits: `${seconds}`, 'with-s': `${seconds}s`, seconds, milliseconds: seconds * MILLISECONDS }
+  const spellings = { digits: `${seconds}`, 'with-s': `${seconds}s`, seconds, milliseconds: seconds * SECOND }
   return { [member]: spellings[unit] }
 }
 

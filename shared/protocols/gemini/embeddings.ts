@@ -1,5 +1,6 @@
 import { isRecord } from '#shared/json-members.ts'
-import { isErrorFree, parseJson } from '#shared/protocols/answers/model-list.ts'
+import { parseJson } from '#shared/parse-json.ts'
+import { isErrorFree } from '#shared/protocols/answers/model-list.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EmbeddingsCodec } from '#shared/protocols/embeddings-codec.ts'
 import type { ModelQuestion } from '#shared/protocols/protocol.ts'

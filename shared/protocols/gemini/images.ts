@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts'
 import { tierOf } from '#shared/images.ts'
+import { invalidMember } from '#shared/invalid-member.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { isErrorFree } from '#shared/protocols/answers/model-list.ts'
@@ -28,10 +28,10 @@ const DATA_URL = /^data:([^;,]{1,100});base64,/
  */
 export const geminiImages: ImageCodec = {
   encode(ask, plan) {
-    if (ask.count > 1) throw cannot('n', 'The provider makes one image per call.')
+    if (ask.count > 1) throw invalidMember('n', 'The provider makes one image per call.')
     const isTiered = (generationOf(nameOf(plan)) ?? 0) >= FIRST_WITH_LEVELS
     const tier = tierOf(ask)
-    if (tier !== '1K' && !isTiered) throw cannot('size', 'The provider makes pictures of about a megapixel.')
+    if (tier !== '1K' && !isTiered) throw invalidMember('size', 'The provider makes pictures of about a megapixel.')
     const { ratio, leftOut, extras } = shapeOf(ask, PICTURE_RATIOS)
     const { members, adaptedParams } = takeMembers(plan, extras, (name) => !IN_CONFIG.has(name))
     const takenMembers = Object.entries(members).filter(([name]) => IN_CONFIG.has(name))
@@ -74,10 +74,10 @@ export const geminiImages: ImageCodec = {
 /** Pictures of Imagen (ai.google.dev/gemini-api/docs/imagen), sold by the piece. */
 export const imagen: ImageCodec = {
   encode(ask, plan) {
-    if (ask.count > MAX_SAMPLES) throw cannot('n', `The provider makes up to ${MAX_SAMPLES} pictures a call.`)
+    if (ask.count > MAX_SAMPLES) throw invalidMember('n', `The provider makes up to ${MAX_SAMPLES} pictures a call.`)
     const tier = tierOf(ask)
-    if (tier === '4K') throw cannot('size', 'The provider makes pictures of up to 2K.')
-    if (ask.sources.length > 0) throw cannot('image', 'The provider makes pictures from words alone.')
+    if (tier === '4K') throw invalidMember('size', 'The provider makes pictures of up to 2K.')
+    if (ask.sources.length > 0) throw invalidMember('image', 'The provider makes pictures from words alone.')
     const { ratio, leftOut, extras } = shapeOf(ask, IMAGEN_RATIOS)
     const parameters = {
       sampleCount: ask.count,
@@ -125,7 +125,7 @@ function shapeOf({ size, quality, extras: allExtras }: ImageAsk, ratios: Readonl
   const { aspect_ratio: aspectRatio, ...extras } = allExtras
   const ofSize = size && ratioOf(size)
   if (size !== undefined && (ofSize === undefined || !ratios.has(ofSize))) {
-    throw cannot('size', `The provider makes pictures of the ratios ${[...ratios].join(', ')}.`)
+    throw invalidMember('size', `The provider makes pictures of the ratios ${[...ratios].join(', ')}.`)
   }
   const knownRatio = typeof aspectRatio === 'string' && ratios.has(aspectRatio) ? aspectRatio : undefined
   const ratio = ofSize ?? knownRatio
@@ -142,7 +142,7 @@ function sourcePart(url: string): object {
   const head = DATA_URL.exec(url)
   if (head === null) {
     const mimeType = typeIn(url)
-    if (mimeType?.startsWith('image/') !== true) throw cannot('image', UNTYPED)
+    if (mimeType?.startsWith('image/') !== true) throw invalidMember('image', UNTYPED)
     return { fileData: { mimeType, fileUri: url } }
   }
   return { inlineData: { mimeType: head[1], data: url.slice(head[0].length) } }
@@ -150,8 +150,4 @@ function sourcePart(url: string): object {
 
 function isPicture(part: unknown): part is { readonly inlineData: JsonObject } {
   return isRecord(part) && isRecord(part['inlineData']) && part['thought'] !== true
-}
-
-function cannot(param: string, message: string): AppError {
-  return new AppError('invalid_request', { message, param })
 }

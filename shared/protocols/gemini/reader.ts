@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord, memberTextIn } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { callId } from '#shared/protocols/answers/call-id.ts'
 import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
@@ -141,12 +141,8 @@ function takeParts(state: State, parts: readonly unknown[], text: string): void 
 
 /** The texts of the first candidate's parts, unchanged. */
 function partTexts(text: string): readonly string[] {
-  const [candidate = ''] = elementTexts(memberOf(text, 'candidates') ?? '')
-  return elementTexts(memberOf(memberOf(candidate, 'content') ?? '', 'parts') ?? '')
-}
-
-function memberOf(text: string, key: string): string | undefined {
-  return memberText(text, scanMembers(text) ?? [], key)
+  const [candidate = ''] = elementTexts(memberTextIn(text, 'candidates') ?? '')
+  return elementTexts(memberTextIn(memberTextIn(candidate, 'content') ?? '', 'parts') ?? '')
 }
 
 /** `own` is the part's own text where the part is a call, so that the call's input is passed on unchanged. */
@@ -195,7 +191,7 @@ function isArguments(args: unknown): boolean {
 /** The arguments of a call, unchanged. Empty for a call without arguments. */
 function inputText(args: unknown, own: string | undefined): string {
   if (!isRecord(args)) return ''
-  const text = own === undefined ? undefined : memberOf(memberOf(own, 'functionCall') ?? '', 'args')
+  const text = own === undefined ? undefined : memberTextIn(memberTextIn(own, 'functionCall') ?? '', 'args')
   return text ?? JSON.stringify(args)
 }
 

@@ -1,12 +1,12 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { elementTexts, isGiven, isRecord, memberText, readJsonObject, scanMembers } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord, memberTextIn, readJsonObject } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { callId } from '#shared/protocols/answers/call-id.ts'
 import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
-import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
-import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
+import type { AnswerFinish, Reading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { answerReader, newReading, pushFinish, pushText } from '#shared/protocols/middle-form/answer-reading.ts'
 import type { FreshInput } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
@@ -28,7 +28,7 @@ type State = Reading & {
   makersCount: number
   /** True after a text with citations of its own. */
   hasCitations: boolean
-  finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
+  finish: AnswerFinish | undefined
 }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -58,7 +58,7 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
     takeDoneMark: () => true,
     takeStop() {
       // A stream that has given its stop reason may lack its last event.
-      if (state.finish !== undefined) addFinish(state)
+      if (state.finish !== undefined) pushFinish(state, state.finish)
       return state.finish !== undefined
     },
     takeWhole: (body: JsonObject, text: string) => takeWhole(state, body, text),
@@ -73,7 +73,7 @@ function takeEvent(state: State, event: JsonObject, text: string): void {
       else state.failure = wrongType('delta')
       break
     case 'content_block_start':
-      startBlock(state, event['index'], event['content_block'], memberOf(text, 'content_block'))
+      startBlock(state, event['index'], event['content_block'], memberTextIn(text, 'content_block'))
       break
     case 'content_block_stop':
       stopBlock(state, event['index'])
@@ -87,7 +87,7 @@ function takeEvent(state: State, event: JsonObject, text: string): void {
       break
     case 'message_stop':
       state.isDone = true
-      addFinish(state)
+      pushFinish(state, state.finish)
       break
     default:
       // Proxies in front of a provider send errors of other shapes, too.
@@ -197,16 +197,7 @@ function namesOf(
 /** An input object as text. An empty object counts as none, because its pieces are still to come. */
 function inputText(input: unknown, text: string | undefined): string {
   if (!isRecord(input) || Object.keys(input).length === 0) return ''
-  return (text === undefined ? undefined : memberOf(text, 'input')) ?? JSON.stringify(input)
-}
-
-function memberOf(text: string, key: string): string | undefined {
-  return memberText(text, scanMembers(text) ?? [], key)
-}
-
-function pushText(state: State, kind: 'text' | 'reasoning' | 'signature' | 'redactedReasoning', text: unknown): void {
-  if (!isText(text)) state.failure = wrongType(kind)
-  else if (typeof text === 'string' && text !== '') state.events.push({ kind, text })
+  return (text === undefined ? undefined : memberTextIn(text, 'input')) ?? JSON.stringify(input)
 }
 
 function takeDelta(state: State, index: unknown, delta: JsonObject): void {
@@ -254,10 +245,6 @@ function stopBlock(state: State, index: unknown): void {
   }
 }
 
-function addFinish({ events, finish }: State): void {
-  events.push({ kind: 'finish', ...(finish ?? { reason: 'stop', stopSequence: null }) })
-}
-
 function takeWhole(state: State, body: JsonObject, text: string): void {
   state.failure = errorInside(body)
   if (state.failure) return
@@ -267,7 +254,7 @@ function takeWhole(state: State, body: JsonObject, text: string): void {
   if (!Array.isArray(content)) state.failure ??= malformed('no content')
   if (state.failure || !Array.isArray(content)) return
   const hasCalls = content.some((block) => isRecord(block) && block['type'] === 'tool_use')
-  const texts = hasCalls ? elementTexts(memberOf(text, 'content') ?? '') : []
+  const texts = hasCalls ? elementTexts(memberTextIn(text, 'content') ?? '') : []
   for (const [index, block] of content.slice(0, MAX_BLOCKS).entries()) {
     startBlock(state, index, block, texts[index])
     if (state.failure) return
@@ -275,5 +262,5 @@ function takeWhole(state: State, body: JsonObject, text: string): void {
   }
   takeFinish(state, body)
   takeUsage(state, body['usage'], true)
-  addFinish(state)
+  pushFinish(state, state.finish)
 }

@@ -1,11 +1,12 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import { NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
+import { isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import type { FrameGrammar, FrameReader, StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import type { AnswerEvent, AnswerReader } from './answer.ts'
+import type { AnswerEvent, AnswerReader, FinishReason } from './answer.ts'
 import { NO_EVENTS } from './answer.ts'
 
 /** The state of reading an answer of any protocol. */
@@ -80,4 +81,22 @@ function wholeReading(reading: Reading, grammar: AnswerGrammar): Parts {
       return reading.failure ? NO_EVENTS : takeEvents(reading)
     },
   }
+}
+
+/** Adds a text that a provider sent. Sets the failure where it is no text; an absent or empty one adds nothing. */
+export function pushText(
+  reading: Reading,
+  kind: 'text' | 'reasoning' | 'signature' | 'redactedReasoning',
+  text: unknown,
+): void {
+  if (!isText(text)) reading.failure = wrongType(kind)
+  else if (typeof text === 'string' && text !== '') reading.events.push({ kind, text })
+}
+
+/** The reason for which an answer ended, with the stop sequence that ended it. */
+export type AnswerFinish = { readonly reason: FinishReason; readonly stopSequence: string | null }
+
+/** Adds the end of an answer. Without a reason of the provider, the model stopped by itself. */
+export function pushFinish({ events }: Reading, finish: AnswerFinish | undefined): void {
+  events.push({ kind: 'finish', ...(finish ?? { reason: 'stop', stopSequence: null }) })
 }

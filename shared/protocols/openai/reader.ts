@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { hasText, isRecord } from '#shared/json-members.ts'
 import type { CallAssembly, CallPiece } from '#shared/protocols/answers/call-pieces.ts'
 import { assembleCalls } from '#shared/protocols/answers/call-pieces.ts'
 import {
@@ -91,20 +91,16 @@ function readThought(message: JsonObject): AnswerEvent | undefined {
   const details = Array.isArray(reasoningDetails) ? reasoningDetails.filter(isRecord) : []
   const isOpaque = details.some(isOpaqueDetail)
   if (text === '' && !isOpaque) return undefined
-  const member = isSaid(message['reasoning_content'])
+  const member = hasText(message['reasoning_content'])
     ? 'reasoning_content'
-    : isSaid(reasoning)
+    : hasText(reasoning)
       ? 'reasoning'
       : undefined
   return { kind: 'reasoning', text, ...(member !== undefined && { member }), ...(isOpaque && { details }) }
 }
 
 function isOpaqueDetail({ type, data, signature }: JsonObject): boolean {
-  return type === 'reasoning.encrypted' ? isSaid(data) : isSaid(signature)
-}
-
-function isSaid(text: unknown): boolean {
-  return typeof text === 'string' && text !== ''
+  return type === 'reasoning.encrypted' ? hasText(data) : hasText(signature)
 }
 
 function takeCalls({ events }: State, pieces: readonly CallPiece[]): void {

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { clipOf } from '#shared/catalog/model.ts'
 import type { ClipResolution } from '#shared/clips.ts'
+import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ImageSize } from '#shared/images.ts'
 import { formatSize } from '#shared/images.ts'
 import type { JobState, ProviderJob } from '#shared/jobs.ts'
-import { parseJson } from '#shared/protocols/answers/model-list.ts'
+import { parseJson } from '#shared/parse-json.ts'
 import { ownCostOf } from '#shared/protocols/answers/reported-usage.ts'
 import type { ClipSource, JobCodec, JobReply, VideoAsk } from '#shared/protocols/job-codec.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { oneLine } from '#shared/texts.ts'
 
 const PATH = '/videos'
-const MILLISECONDS = 1_000
 /** The longest id that a provider may give, in characters. */
 const MAX_ID_CHARS = 500
 const MAX_SANE_SECONDS = 86_400
@@ -125,7 +125,7 @@ function readVideo(text: string): ProviderJob | undefined {
     id,
     state,
     ...(progress !== undefined && { progress }),
-    milliseconds: seconds === undefined ? undefined : Math.ceil(seconds * MILLISECONDS),
+    milliseconds: seconds === undefined ? undefined : Math.ceil(seconds * SECOND),
     artifacts:
       state === 'succeeded' ? [{ url: `${pathOf(id)}/content`, contentType: 'video/mp4', access: 'keyed' }] : [],
     ...(ownCost !== undefined && { ownCost }),

@@ -14,7 +14,7 @@ import { Empty, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
-import type { CataloguePart } from './catalogue-file.ts'
+import type { ImportPart } from '#shared/catalog/import-parts.ts'
 import { MAX_FILE_CHARS, partsOfFile } from './catalogue-file.ts'
 import { UNITS, withPoint } from './price-units.ts'
 
@@ -22,7 +22,7 @@ const MAX_SOURCE_CHARS = 500
 
 type Diff = NonNullable<PageCatalogDiffQuery['catalogDiff']>
 type Seen = {
-  readonly parts: readonly CataloguePart[]
+  readonly parts: readonly ImportPart[]
   readonly models: number
   readonly changes: Diff['changes']
   readonly impacts: Diff['impacts']
@@ -50,7 +50,7 @@ async function compare(text: string): Promise<Seen> {
 type Report = { readonly added: number; readonly changed: number; readonly repriced: number }
 
 /** Imports every part. A part that fails leaves the parts before it imported; a second try changes nothing of these. */
-async function importParts(parts: readonly CataloguePart[], source: string): Promise<Report> {
+async function importParts(parts: readonly ImportPart[], source: string): Promise<Report> {
   let report: Report = { added: 0, changed: 0, repriced: 0 }
   for (const { models } of parts) {
     const { importCatalog: done } = await askPatiently(PageImportCatalogDocument, { models: [...models], source })

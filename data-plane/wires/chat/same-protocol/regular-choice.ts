@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { hasText, isRecord } from '#shared/json-members.ts'
 import { argumentsText } from '#shared/protocols/answers/call-pieces.ts'
 import { tellApart } from '#shared/protocols/answers/tell-apart.ts'
 
@@ -41,17 +41,13 @@ export function isMistakenReason(reason: unknown, hasCalls: boolean): boolean {
 function plainContent(message: JsonObject, parts: readonly unknown[]): JsonObject {
   const { text, thought, refusal, images } = tellApart(parts)
   const { reasoning, reasoning_content: namedReasoning, images: before } = message
-  const isThought = thought !== '' && !isSaid(reasoning) && !isSaid(namedReasoning)
+  const isThought = thought !== '' && !hasText(reasoning) && !hasText(namedReasoning)
   return {
     content: text === '' && (refusal !== '' || hasCalls(message)) ? null : text,
     ...(isThought && { reasoning: thought, reasoning_content: thought }),
     ...(refusal !== '' && { refusal }),
     ...(images.length > 0 && { images: [...(Array.isArray(before) ? before : []), ...images] }),
   }
-}
-
-function isSaid(text: unknown): boolean {
-  return typeof text === 'string' && text !== ''
 }
 
 function hasCalls({ tool_calls: calls }: JsonObject): boolean {

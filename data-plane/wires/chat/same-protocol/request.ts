@@ -6,7 +6,7 @@ import { isSealed, mayHoldSeal } from '#data-plane/wires/turn-seal.ts'
 import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
-import { elementTexts, isRecord, lastMembers, readJsonObject } from '#shared/json-members.ts'
+import { elementTexts, isRecord, lastMembers, listOf, readJsonObject } from '#shared/json-members.ts'
 import { CACHE_MARKS } from '#shared/members/of-text.ts'
 import { forwardPath, modelNameAt } from '#shared/protocols/index.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
@@ -113,10 +113,6 @@ function withoutSealsIn(message: string): string {
 }
 
 const MARKS: ReadonlySet<string> = new Set(CACHE_MARKS)
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
 
 /** The tools that are functions, when others had to be left out. Undefined when all may stay unchanged. */
 function functionTools(tools: unknown): Json[] | undefined {

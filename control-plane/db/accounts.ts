@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
+import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -43,6 +44,23 @@ export async function listFundedAccounts(db: Database | Trx, after: string, limi
     where kind = 'buyer_credit' and balance > 0 and id > ${after} order by id limit ${limit}`,
   )
   return rows
+}
+
+/** The kinds of account whose money belongs to buyers or to sellers. */
+const kindsOf = (side: 'buyer' | 'seller') =>
+  Object.entries(ACCOUNT_KINDS).flatMap(([kind, rule]) => (rule.side === side ? [kind] : []))
+
+/** The money of all buyers and of all sellers that the market keeps, in micro-USD. */
+export async function sumOwed(db: Database): Promise<{ readonly buyer: bigint; readonly seller: bigint }> {
+  const sumOf = (side: 'buyer' | 'seller') =>
+    sql`coalesce(sum(balance) filter (where kind = any(${kindsOf(side)}::text[])), 0)::bigint`
+  const [sums = { buyer: 0n, seller: 0n }] = await readRows(
+    db,
+    { buyer: bigint(), seller: bigint() },
+    sql`select ${sumOf('buyer')} as buyer, ${sumOf('seller')} as seller from account
+      where owner is not null and balance > 0`,
+  )
+  return sums
 }
 
 /** The kinds of the existing accounts among the given ones. */

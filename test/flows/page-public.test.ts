@@ -174,6 +174,7 @@ it('shows an incident that an operator declares, updates and ends, on the page o
   await row.getByText('resolved').waitFor()
 
   await visitor.page.goto(`${site}/status`)
+  await visitor.page.getByText(title).first().click()
   for (const note of ['<b>We look into it.</b>', 'A provider is slow.', 'It is over.'])
     await visitor.page.getByText(note).first().waitFor()
   await page.goto(`${site}/operator/audit?operation=incident.end`)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '#control-plane/config.ts'
+import { sumOwed } from '#control-plane/db/accounts.ts'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { machineOperator, NOBODY } from '#control-plane/operation/actor.ts'
@@ -12,6 +13,7 @@ import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-le
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import type { LedgerLine } from '#control-plane/services/ledger/ledger.ts'
 import { grantCredit, mergeLines, postTransaction } from '#control-plane/services/ledger/ledger.ts'
+import { readPayoutsState } from '#control-plane/services/payouts/operator-payouts.ts'
 import { getRequest, listRequests } from '#control-plane/services/usage/lookup.ts'
 import { createUser } from '#control-plane/services/users/users.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -54,6 +56,21 @@ afterAll(async () => {
 
 const book = (key: string, entries: readonly LedgerLine[]) =>
   createMoneyLedger(db).transact((trx) => postTransaction(trx, { id: ids.ulid(), key, kind: 'adjust', entries }))
+
+it('the money that is owed is that of buyers and of sellers, each with what is on its way', async () => {
+  const before = await sumOwed(db)
+  await newAccount(db, 'buyer_credit', 10)
+  await newAccount(db, 'job_escrow', 3)
+  await newAccount(db, 'seller_pending', 4)
+  await newAccount(db, 'seller_available', 5)
+  await newAccount(db, 'payout_in_flight', 6)
+  const { buyer, seller } = await sumOwed(db)
+  expect([buyer - before.buyer, seller - before.seller]).toEqual([13n, 15n])
+  expect(await invoke(plane, operator, readPayoutsState, {})).toMatchObject({
+    owedToBuyersMicro: buyer.toString(),
+    owedToSellersMicro: seller.toString(),
+  })
+})
 
 describe('a transaction', () => {
   it('is booked once a key, and returns the balances that it changed', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { csvOf } from '#control-plane/dashboard/ui/file.ts'
+import { csvOf } from '#control-plane/dashboard/ui/csv.ts'
 
 type Row = { readonly at: number; readonly name: string; readonly costMicro: number; readonly paidUsdc: string | null }
 

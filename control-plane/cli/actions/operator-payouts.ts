@@ -33,6 +33,8 @@ export const readState: Action = async ({ connection }) => {
     gas: eth(state.gasWei),
     floor: dollars(state.floorMicro),
     ceiling: dollars(state.ceilingMicro),
+    'owed to buyers': dollars(state.owedToBuyersMicro),
+    'owed to sellers': dollars(state.owedToSellersMicro),
     'cold address': state.coldAddress,
     'needs a refill': yesNo(state.needsRefill),
     'last payout run': instant(state.drainedAt),

@@ -1,5 +1,5 @@
 import type { MouseEvent, ReactNode } from 'react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { count, digitsOf } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
@@ -7,7 +7,7 @@ import { Button } from './button.tsx'
 import { Code } from './copy.tsx'
 import { Dialog, useDialog } from './dialog.tsx'
 import type { FileColumn } from './file.ts'
-import { csvOf, openLink, saveFile } from './file.ts'
+import { openLink, saveFile } from './file.ts'
 import { MoneyDigits, Time } from './marks.tsx'
 import { RowsShown } from './pager.tsx'
 import type { RowOrder } from './row-order.ts'
@@ -71,12 +71,17 @@ type TableProps<Row> = {
   readonly isRanked?: boolean
   /** The group of a row. Consecutive rows of one group are under the head of the group. */
   readonly groupOf?: (row: Row) => RowGroup
+  /**
+   * True where a cell depends on nothing but its row and its column, and columns stay the same between drawings. Cells
+   * are then drawn once: a press that opens a row draws one row anew, and not all of them.
+   */
+  readonly keepsCells?: boolean
 }
 
 type RowGroup = { readonly key: string; readonly head: ReactNode }
 
 /** A table of rows. A press anywhere in a row follows the link or the button of its first or its title cell. */
-export function Table<Row>(props: TableProps<Row>) {
+export function Table<Row extends object>(props: TableProps<Row>) {
   const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
   const [own, setOwn] = useState<RowOrder>()
@@ -85,10 +90,10 @@ export function Table<Row>(props: TableProps<Row>) {
     props.order ?? (whole === undefined && props.isRanked !== true ? { now: own, onOrder: setOwn } : undefined)
   const all = props.order === undefined ? sortedRows(given, columns, own) : given
   const rows = isWhole ? all : all.slice(0, most)
-  if (rows.length === 0) return <>{empty}</>
-  const places = placesOf(columns)
   // Amounts beside each other add up in sight, so that all columns have the same decimals.
   const digits = digitsOf(columns.flatMap((column) => rows.map((row) => amountOf(column, row))))
+  const cellsOf = useCells(columns, digits, props.keepsCells === true)
+  if (rows.length === 0) return <>{empty}</>
   return (
     <div>
       <div className="table-wrap">
@@ -122,24 +127,7 @@ export function Table<Row>(props: TableProps<Row>) {
                   aria-selected={selected === undefined ? undefined : keyOf(row) === selected}
                   onClick={openRow}
                 >
-                  {columns.map((column, at) => (
-                    <td
-                      key={column.label}
-                      data-label={column.label}
-                      data-phone={places[at]}
-                      data-unit={column.unit}
-                      data-blank={isBlank(column, row) ? '' : undefined}
-                      className={column.isNumber ? 'num' : undefined}
-                    >
-                      {isAmount(column) ? (
-                        <MoneyDigits value={digits}>
-                          <span>{column.cell(row)}</span>
-                        </MoneyDigits>
-                      ) : (
-                        <span>{column.cell(row)}</span>
-                      )}
-                    </td>
-                  ))}
+                  {cellsOf(row)}
                 </tr>
               ))}
             </tbody>
@@ -151,8 +139,8 @@ export function Table<Row>(props: TableProps<Row>) {
           {foot === undefined ? (
             <span>
               {rows.length < all.length
-                ? `Top ${rows.length} of ${all.length}`
-                : `${all.length} ${all.length === 1 ? 'row' : 'rows'}`}
+                ? `1–${count(rows.length)} of ${count(all.length)}`
+                : `${count(all.length)} ${all.length === 1 ? 'row' : 'rows'}`}
             </span>
           ) : (
             <RowsShown value={rows.length}>{foot}</RowsShown>
@@ -164,6 +152,38 @@ export function Table<Row>(props: TableProps<Row>) {
       </div>
     </div>
   )
+}
+
+/** Draws the cells of a row. Kept cells are the same elements as before, which React passes over. */
+function useCells<Row extends object>(columns: readonly Column<Row>[], digits: number | undefined, isKept: boolean) {
+  return useMemo(() => {
+    const places = placesOf(columns)
+    const kept = new WeakMap<Row, ReactNode>()
+    const draw = (row: Row): ReactNode =>
+      columns.map((column, at) => (
+        <td
+          key={column.label}
+          data-label={column.label}
+          data-phone={places[at]}
+          data-unit={column.unit}
+          data-blank={isBlank(column, row) ? '' : undefined}
+          className={column.isNumber ? 'num' : undefined}
+        >
+          {isAmount(column) ? (
+            <MoneyDigits value={digits}>
+              <span>{column.cell(row)}</span>
+            </MoneyDigits>
+          ) : (
+            <span>{column.cell(row)}</span>
+          )}
+        </td>
+      ))
+    return (row: Row): ReactNode => {
+      const cells = (isKept ? kept.get(row) : undefined) ?? draw(row)
+      kept.set(row, cells)
+      return cells
+    }
+  }, [columns, digits, isKept])
 }
 
 type Grouped<Row> = { readonly key: string; readonly head: ReactNode; readonly members: readonly Row[] }
@@ -265,6 +285,7 @@ function TableTools<Row>({ label, columns, rows, curl, whole }: ToolsProps<Row>)
       if (whole !== undefined && 'link' in whole) return openLink(await whole.link())
       const { rows: all, isCut } = whole === undefined ? { rows, isCut: false } : await whole.rows()
       if (isCut) say(`The file has the first ${count(all.length)} rows.`)
+      const { csvOf } = await import('./csv.ts')
       saveFile(`${label.toLowerCase().replaceAll(/\W+/g, '-')}.csv`, csvOf(columns, all))
     } catch (error) {
       say(error instanceof MarketError ? error.message : 'The export failed. Try again.')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sumOwed } from '#control-plane/db/accounts.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import {
   clearSellerStop,
@@ -59,6 +60,8 @@ export const PayoutsStateSchema = z.object({
   gasWei: z.string().nullable(),
   floorMicro: MicroDigits.nullable(),
   ceilingMicro: MicroDigits.nullable(),
+  owedToBuyersMicro: MicroDigits.describe('Credit of all buyers, with the quotes of running jobs.'),
+  owedToSellersMicro: MicroDigits.describe('Earnings of all sellers that are not paid out, with payouts on their way.'),
   /** True below the floor, and when transfers under way exceed the balance. */
   needsRefill: z.boolean(),
   drainedAt: UnixMs.nullable(),
@@ -81,12 +84,13 @@ export const readPayoutsState = defineOperation({
   output: PayoutsStateSchema,
   run: async (ctx): Promise<PayoutsState> => {
     const { treasury } = ctx
-    const [stop, departureHold, open, stops, drainedAt, money] = await Promise.all([
+    const [stop, departureHold, open, stops, drainedAt, owed, money] = await Promise.all([
       findPayoutStop(ctx),
       readDepartureHold(ctx),
       countOpenTransfers(ctx.db),
       listSellerStops(ctx.db, SHOWN_ROWS),
       readDrainedAt(ctx.db),
+      sumOwed(ctx.db),
       treasury === null ? { balanceMicro: null, gasWei: null } : readTreasuryMoney(treasury),
     ])
     const due = open.reduce((sum, { amount }) => sum + amount, 0n)
@@ -101,6 +105,8 @@ export const readPayoutsState = defineOperation({
       gasWei: money.gasWei?.toString() ?? null,
       floorMicro: treasury?.floorMicro.toString() ?? null,
       ceilingMicro: treasury?.ceilingMicro.toString() ?? null,
+      owedToBuyersMicro: owed.buyer.toString(),
+      owedToSellersMicro: owed.seller.toString(),
       needsRefill:
         treasury !== null && balanceMicro !== null && (balanceMicro < treasury.floorMicro || balanceMicro < due),
       drainedAt: drainedAt?.getTime() ?? null,

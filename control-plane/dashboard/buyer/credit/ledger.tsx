@@ -6,6 +6,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import { signedMoney } from '#control-plane/dashboard/ui/signed-money.ts'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
@@ -15,7 +16,6 @@ import { isLedgerKind, LEDGER_KINDS } from './ledger-kinds.ts'
 type Line = NonNullable<BuyerCreditQuery['statements']>['edges'][number]['node']
 
 const nameOf = (kind: string) => (isLedgerKind(kind) ? LEDGER_KINDS[kind] : words(kind))
-const signed = (micro: number) => `${micro > 0 ? '+' : ''}${exactMoney(micro)}`
 
 const KINDS = [
   { value: '', label: 'All' },
@@ -89,7 +89,7 @@ function dayHead({ createdAt, daySumMicro }: Line) {
     head: (
       <>
         <span>{name}</span>
-        <span className="num">{`Day total ${signed(daySumMicro)}`}</span>
+        <span className="num">{`Day total ${signedMoney(daySumMicro)}`}</span>
       </>
     ),
   }
@@ -119,7 +119,7 @@ const COLUMNS: readonly Column<Line>[] = [
   {
     label: 'Amount',
     isNumber: true,
-    cell: ({ amountMicro }) => signed(amountMicro),
+    cell: ({ amountMicro }) => signedMoney(amountMicro),
     text: ({ amountMicro }) => amountMicro,
     unit: 'microUsd',
     phone: 'plain',

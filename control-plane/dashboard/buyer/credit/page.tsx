@@ -51,19 +51,21 @@ function Credit() {
             <TopUp hasSample={viewer === 'session' && data.service?.isDevelopment === true && isNew(data)} />
             <WalletLine allowance={data.allowance} curl={curl} />
             <Deposits data={data} curl={curl} />
+            <div className="grid two">
+              <StatementFiles />
+              <Card title="Pay per call without an account" about="A wallet pays each call by x402 or MPP. No deposit">
+                <div className="form">
+                  <p>
+                    <a href="/docs/pay">Ways to pay</a> has the steps for your own code.
+                  </p>
+                  <ByCommand
+                    label="Pay by wallet"
+                    command={'pay "Say hello." --private-key-from wallet.key --scheme exact --yes'}
+                  />
+                </div>
+              </Card>
+            </div>
             <Ledger data={data} curl={curl} />
-            <StatementFiles />
-            <Card title="Pay per call without an account" about="A wallet pays each call by x402 or MPP. No deposit">
-              <div className="form">
-                <p>
-                  <a href="/docs/pay">Ways to pay</a> has the steps for your own code.
-                </p>
-                <ByCommand
-                  label="Pay by wallet"
-                  command={'pay "Say hello." --private-key-from wallet.key --scheme exact --yes'}
-                />
-              </div>
-            </Card>
           </>
         )}
       </Loaded>

@@ -22,7 +22,9 @@ export function Files({ job, url, onClose }: FilesProps) {
     <Dialog dialog={{ isOpen: true, close: onClose }} title="Files of the job">
       <Links path={path} name={name} url={url} />
       <Code label="Download" text={text} />
-      <p className="muted">Links expire after 1 hour, files after 24 hours.</p>
+      <p className="muted">
+        Links expire after 1 hour. The market keeps files for a limited time, so save what you need.
+      </p>
     </Dialog>
   )
 }
@@ -40,7 +42,7 @@ function Links({ path, name, url }: LinksProps) {
   if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />
   if (data === undefined || isFetching) return <Skeleton height="12rem" />
   if (data.length === 0)
-    return <Notice tone="warn">The files have expired. Files are kept for 24 hours after the job.</Notice>
+    return <Notice tone="warn">The files have expired. The market keeps the files of a job for a limited time.</Notice>
   return data.map((media, place) => (
     <MediaView key={media.url} media={media} label={data.length === 1 ? 'File' : `File ${place + 1}`} paid={paid} />
   ))

@@ -3,9 +3,10 @@ import {
   faultAt,
   useModelSuggestions,
   useProviderSuggestions,
-} from '#control-plane/dashboard/buyer/name-suggestions.ts'
+} from '#control-plane/dashboard/market/name-suggestions.ts'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
-import { NamesInput } from '#control-plane/dashboard/ui/names-input.tsx'
+import { NamesInput, namesIn } from '#control-plane/dashboard/ui/names-input.tsx'
+import { numberIn, numberText } from '#control-plane/dashboard/ui/number-text.ts'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 
 const BLANK = { label: '', daily: '', monthly: '', floor: '', rate: '', models: '', blocked: '', untrusted: '' }
@@ -23,10 +24,6 @@ type Terms = {
   readonly providersBlocked: readonly string[]
   readonly allowUntrusted: boolean | null
 }
-
-const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
-const namesIn = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
-const textOf = (value: number | null) => (value === null ? '' : String(value))
 
 /** The terms of a draft. A blank field removes its limit. */
 export function termsIn(draft: KeyDraft) {
@@ -47,10 +44,10 @@ export function termsIn(draft: KeyDraft) {
 export function draftOf(label: string, terms: Terms): KeyDraft {
   return {
     label,
-    daily: textOf(terms.capDailyUsd),
-    monthly: textOf(terms.capMonthlyUsd),
-    floor: textOf(terms.minDiscountPct),
-    rate: textOf(terms.rateLimitRpm),
+    daily: numberText(terms.capDailyUsd),
+    monthly: numberText(terms.capMonthlyUsd),
+    floor: numberText(terms.minDiscountPct),
+    rate: numberText(terms.rateLimitRpm),
     models: (terms.modelsAllowed ?? []).join(' '),
     blocked: terms.providersBlocked.join(' '),
     untrusted: terms.allowUntrusted === null ? '' : terms.allowUntrusted ? 'yes' : 'no',
@@ -137,14 +134,14 @@ export function KeyFields({ draft, onChange, needsDailyCap = false, isFolded = f
             {...field('rate')}
           />
         </div>
-        <NamesInput label="Models" hint="Separate with spaces. Leave blank for all" {...names('models')} {...models} />
+        <NamesInput
+          label="Models"
+          hint="Type a part of a name or id. Leave blank for all"
+          {...names('models')}
+          {...models}
+        />
         <div className="form-row">
-          <NamesInput
-            label="Blocked providers"
-            hint="Separate with spaces. Leave blank for none"
-            {...names('blocked')}
-            {...providers}
-          />
+          <NamesInput label="Blocked providers" hint="Leave blank for none" {...names('blocked')} {...providers} />
           <Select label="Providers that are not trusted" choices={UNTRUSTED} {...field('untrusted')} />
         </div>
       </Folded>

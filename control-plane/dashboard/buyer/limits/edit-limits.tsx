@@ -8,6 +8,7 @@ import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { numberIn, numberText } from '#control-plane/dashboard/ui/number-text.ts'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { useIsChanged } from '#control-plane/dashboard/ui/use-is-changed.ts'
@@ -15,9 +16,7 @@ import { useIsChanged } from '#control-plane/dashboard/ui/use-is-changed.ts'
 export type LimitedKey = NonNullable<BuyerLimitsQuery['caps']>['keys'][number]
 
 const MICRO = 1e6
-const textOf = (value: number | null) => (value === null ? '' : String(value))
 const dollarsIn = (cap: LimitedKey['daily']) => (cap === null ? null : Number(cap.capUsdc) / MICRO)
-const numberIn = (text: string) => (text.trim() === '' ? null : Number(text))
 const dollars = (value: number | null) => (value === null ? 'no cap' : money(Math.round(value * MICRO)))
 const calls = (value: number | null) => (value === null ? 'default' : count(value))
 
@@ -26,9 +25,9 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
   const { keyId: id, label, rateLimitRpm } = limited
   const now = { daily: dollarsIn(limited.daily), monthly: dollarsIn(limited.monthly) }
   const say = useToast()
-  const [daily, setDaily] = useState(textOf(now.daily))
-  const [monthly, setMonthly] = useState(textOf(now.monthly))
-  const [rate, setRate] = useState(textOf(rateLimitRpm))
+  const [daily, setDaily] = useState(numberText(now.daily))
+  const [monthly, setMonthly] = useState(numberText(now.monthly))
+  const [rate, setRate] = useState(numberText(rateLimitRpm))
   const update = useChange(PageUpdateBuyerKeyDocument, {
     onDone: () => {
       onDone()

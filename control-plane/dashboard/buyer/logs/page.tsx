@@ -1,6 +1,6 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useCallback, useLayoutEffect } from 'react'
+import { useCallback, useLayoutEffect, useMemo } from 'react'
 import { CallFilters } from '#control-plane/dashboard/buyer/call-filters.tsx'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
 import { intervalOf, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
@@ -9,10 +9,11 @@ import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { BuyerCallsFileDocument } from '#control-plane/dashboard/data/documents/buyer-calls-file.ts'
-import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
+import type { BuyerLogsQuery, BuyerLogsQueryVariables } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { compact, day, hour, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { useLatest } from '#control-plane/dashboard/data/use-latest.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -51,28 +52,45 @@ export function LogsPage() {
 
 type Call = NonNullable<BuyerLogsQuery['usage']>['edges'][number]['node']
 
-function Logs() {
-  const search = useSearch({ from: '/buyer/logs' })
+/**
+ * The open call of the address, and a function that opens another one. The back button leads from a call to the list,
+ * and not through the calls that were open before.
+ */
+function useOpenCall() {
+  const call = useSearch({ from: '/buyer/logs', select: (search) => search.call })
   const navigate = useNavigate({ from: '/buyer/logs' })
-  const { model, provider, outcome, key: keyId, after, call, sort, reverse } = search
+  const open = useLatest((id: string | undefined) => {
+    void navigate({ search: (now) => ({ ...now, call: id }), replace: call !== undefined })
+  })
+  return { call, open }
+}
+
+/** The search of the address without the open call, so that a call that opens leaves the list as it is. */
+function useListSearch() {
+  return useSearch({
+    from: '/buyer/logs',
+    select: ({ call: _call, ...search }) => search,
+    structuralSharing: true,
+  })
+}
+
+function Logs() {
+  const search = useListSearch()
+  const navigate = useNavigate({ from: '/buyer/logs' })
+  const { model, provider, outcome, key: keyId, after, sort, reverse } = search
   const order = { sort, isReversed: reverse === 'yes' }
   const time = windowOf(search, '24h')
   const interval = intervalOf(time)
   const variables = { filter: { ...time.filter, model, provider, outcome, keyId }, interval, after, ...order }
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
-  const change = useCallback(
-    (next: Partial<typeof search>) => {
-      // The back button leads to the page before, and from a call to the list.
-      const isStep = 'call' in next ? call === undefined : 'after' in next
-      void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !isStep })
-    },
-    [navigate, call],
+  const change = (next: Partial<LogSearch>) =>
+    void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
+  const keyNodes = query.data?.keys
+  const keys = useMemo(
+    () => (keyNodes?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id })),
+    [keyNodes],
   )
-  const open = useCallback((id: string | undefined) => change({ call: id, after }), [change, after])
-  const calls = (query.data?.usage?.edges ?? []).map(({ node }) => node)
-  const keys = (query.data?.keys?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id }))
-  const nameOfKey = (id: string) => keys.find(({ value }) => value === id)?.label ?? id
-  useStepKeys(calls, call, open)
+  const nameOfKey = useCallback((id: string) => keys.find(({ value }) => value === id)?.label ?? id, [keys])
   return (
     <Page
       title="Logs"
@@ -89,46 +107,69 @@ function Logs() {
           <>
             <Histogram buckets={data.usageBuckets ?? []} interval={interval} span={time.span} />
             <Card title="Calls" isFlush>
-              <Table
-                label="Calls"
-                columns={columnsOf(open, nameOfKey)}
-                rows={calls}
-                keyOf={({ requestId }) => requestId}
-                selected={call}
-                curl={curlOf(BuyerLogsDocument, variables, true)}
-                whole={fileOf(
-                  BuyerCallsFileDocument,
-                  { filter: variables.filter, ...order },
-                  (read) => read.usageExport,
-                )}
-                order={{
-                  now: sort === undefined ? undefined : { by: sort, isDown: reverse === undefined },
-                  onOrder: (next) => change(searchOf(next)),
-                }}
-                empty={
-                  <Empty title="No calls match">
-                    <p>A longer period or fewer conditions show more.</p>
-                    <Button onClick={() => void navigate({ search: { period: '30d' } })}>
-                      Show 30 days of everything
-                    </Button>
-                  </Empty>
-                }
-                foot={
-                  <Pager
-                    after={after}
-                    next={data.usage?.pageInfo.endCursor}
-                    hasNext={data.usage?.pageInfo.hasNextPage}
-                    onPage={(to) => change({ after: to })}
-                    total={data.usageBuckets?.reduce((sum, { requests }) => sum + requests, 0)}
-                  />
-                }
-              />
+              <CallTable data={data} variables={variables} nameOfKey={nameOfKey} onChange={change} />
             </Card>
           </>
         )}
       </Loaded>
-      {call === undefined ? null : <CallDrawer id={call} nameOfKey={nameOfKey} onClose={() => open(undefined)} />}
+      <OpenCall nameOfKey={nameOfKey} />
     </Page>
+  )
+}
+
+type OpenCallProps = { readonly nameOfKey: (id: string) => string }
+
+function OpenCall({ nameOfKey }: OpenCallProps) {
+  const { call, open } = useOpenCall()
+  if (call === undefined) return null
+  return <CallDrawer id={call} nameOfKey={nameOfKey} onClose={() => open(undefined)} />
+}
+
+type CallTableProps = {
+  readonly data: BuyerLogsQuery
+  readonly variables: BuyerLogsQueryVariables
+  readonly nameOfKey: (id: string) => string
+  readonly onChange: (next: Partial<LogSearch>) => void
+}
+
+/** A page of the calls. The open one is marked. */
+function CallTable({ data, variables, nameOfKey, onChange }: CallTableProps) {
+  const navigate = useNavigate({ from: '/buyer/logs' })
+  const { call, open } = useOpenCall()
+  const columns = useMemo(() => columnsOf(open, nameOfKey), [open, nameOfKey])
+  const calls = (data.usage?.edges ?? []).map(({ node }) => node)
+  useStepKeys(calls, call, open)
+  const { filter, sort, isReversed, after } = variables
+  return (
+    <Table
+      label="Calls"
+      columns={columns}
+      rows={calls}
+      keepsCells
+      keyOf={({ requestId }) => requestId}
+      selected={call}
+      curl={curlOf(BuyerLogsDocument, variables, true)}
+      whole={fileOf(BuyerCallsFileDocument, { filter, sort, isReversed }, (read) => read.usageExport)}
+      order={{
+        now: sort == null ? undefined : { by: sort, isDown: isReversed !== true },
+        onOrder: (next) => onChange(searchOf(next)),
+      }}
+      empty={
+        <Empty title="No calls match">
+          <p>A longer period or fewer conditions show more.</p>
+          <Button onClick={() => void navigate({ search: { period: '30d' } })}>Show 30 days of everything</Button>
+        </Empty>
+      }
+      foot={
+        <Pager
+          after={after ?? undefined}
+          next={data.usage?.pageInfo.endCursor}
+          hasNext={data.usage?.pageInfo.hasNextPage}
+          onPage={(to) => onChange({ after: to })}
+          total={data.usageBuckets?.reduce((sum, { requests }) => sum + requests, 0)}
+        />
+      }
+    />
   )
 }
 

@@ -1,13 +1,13 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
-import { faultAt, useProviderSuggestions } from '#control-plane/dashboard/buyer/name-suggestions.ts'
 import { PagePutPreferencesDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerProvidersQuery } from '#control-plane/dashboard/data/documents/buyer-providers.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { faultAt, useProviderSuggestions } from '#control-plane/dashboard/market/name-suggestions.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
-import { NamesInput } from '#control-plane/dashboard/ui/names-input.tsx'
+import { NamesInput, namesIn } from '#control-plane/dashboard/ui/names-input.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
@@ -27,7 +27,7 @@ const draftOf = ({ minDiscountPct, providersBlocked, allowUntrusted }: Preferenc
 
 const preferencesOf = ({ floor, blocked, allows }: Draft) => ({
   minDiscountPct: floor.trim() === '' ? null : Number(floor),
-  providersBlocked: blocked.split(/[\s,]+/).filter((name) => name !== ''),
+  providersBlocked: namesIn(blocked),
   allowUntrusted: allows,
 })
 
@@ -73,7 +73,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
           />
           <NamesInput
             label="Blocked providers"
-            hint="Separate ids with spaces. Leave blank for none"
+            hint="Leave blank for none"
             value={blocked}
             onChange={(value) => edit({ blocked: value })}
             fault={faultAt(put.error, 'providersBlocked')}

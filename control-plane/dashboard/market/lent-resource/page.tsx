@@ -199,10 +199,10 @@ const MILLION = 1e6
 const DIGITS = 9
 
 /** A price as a reader compares it: `$0.04 / image`, and tokens by the million. */
-function listPrice(unit: string, usd: string | number): string {
+function listPrice(unit: string, usd: number): string {
   const name = words(unit)
   const [times, per] = SCALES[unit] ?? (name.endsWith('tokens') ? [MILLION, `1M ${name}`] : [1, name.replace(/s$/, '')])
-  const amount = (Number(usd) * times).toLocaleString('en-US', {
+  const amount = (usd * times).toLocaleString('en-US', {
     minimumFractionDigits: 2,
     maximumFractionDigits: DIGITS,
   })
@@ -210,39 +210,60 @@ function listPrice(unit: string, usd: string | number): string {
 }
 
 type Good = ShownResource['goods'][number]
-const GOOD_COLUMNS: readonly Column<Good>[] = [
-  {
-    label: 'Model or call',
-    cell: ({ id, mustQueue }) => (
-      <>
-        <code>{id}</code>
-        {mustQueue ? <span className="sub">queue only</span> : null}
-      </>
-    ),
-    text: ({ id }) => id,
-  },
-  {
-    label: 'List price',
-    phone: 'lead',
-    isNumber: true,
-    cell: ({ prices }) =>
-      prices.map(({ unit, usd }) => (
-        <span key={unit} className="sub nowrap">
-          {listPrice(unit, usd)}
-        </span>
-      )),
-    text: ({ prices }) => prices.map(({ unit, usd }) => `${usd} ${unit}`).join(' '),
-  },
-]
+
+/** The prices of a model or call, each less a discount. */
+function pricesOf({ prices }: Good, discountPct: number) {
+  const share = 1 - discountPct / 100
+  return prices.map(({ unit, usd }) => (
+    <span key={unit} className="sub nowrap">
+      {listPrice(unit, Number(usd) * share)}
+    </span>
+  ))
+}
+
+const GOOD: Column<Good> = {
+  label: 'Model or call',
+  cell: ({ id, mustQueue }) => (
+    <>
+      <code>{id}</code>
+      {mustQueue ? <span className="sub">queue only</span> : null}
+    </>
+  ),
+  text: ({ id }) => id,
+}
+const LIST_PRICE: Column<Good> = {
+  label: 'List price',
+  isNumber: true,
+  cell: (good) => pricesOf(good, 0),
+  text: ({ prices }) => prices.map(({ unit, usd }) => `${usd} ${unit}`).join(' '),
+}
 const MOST_GOODS = 20
 
-function Goods({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
+type GoodsProps = { readonly resource: ShownResource; readonly curl: string }
+
+/** The price of each model or call: the provider's own, and what it costs at the best discount on sale. */
+function Goods({ resource: { goods, market }, curl }: GoodsProps) {
+  const best = market.liveOffers === 0 ? 0 : (market.bestDiscountPct ?? 0)
+  const columns: readonly Column<Good>[] = [
+    GOOD,
+    best === 0 ? { ...LIST_PRICE, phone: 'lead' } : LIST_PRICE,
+    ...(best === 0
+      ? []
+      : [
+          {
+            label: `Price at ${percent(best)} off`,
+            phone: 'lead' as const,
+            isNumber: true,
+            cell: (good: Good) => pricesOf(good, best),
+          },
+        ]),
+  ]
   return (
-    <Card title="Prices" about="List prices, before the discount" isFlush>
+    <Card title="Prices" about="Largest discount on sale now. A call costs more when another account serves it" isFlush>
       <Table
         label="Prices"
-        columns={GOOD_COLUMNS}
-        rows={resource.goods}
+        columns={columns}
+        rows={goods}
         keyOf={({ id }) => id}
         curl={curl}
         most={MOST_GOODS}

@@ -269,6 +269,15 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
     ANSWERED,
     CALLS_24H,
     {
+      label: 'Paid 24 h',
+      isNumber: true,
+      cell: ({ volume24hMicro }) => <Money micro={volume24hMicro} />,
+      text: ({ volume24hMicro }) => volume24hMicro,
+      unit: 'microUsd',
+      order: 'volume',
+      phone: 'none',
+    },
+    {
       label: 'Compare',
       cell: ({ id, name }) => (
         <input
@@ -317,7 +326,7 @@ function ComparedModels({ rows }: { readonly rows: readonly Row[] }) {
     ['First token 24 h', ({ ttftP50Ms }) => milliseconds(ttftP50Ms)],
     ['Tokens a second 24 h', ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : compact(tpsP50))],
     ['Answered 24 h', ({ uptimePct }) => percent(uptimePct, 2)],
-    ['Paid in 24 h', ({ volume24hMicro }) => <Money micro={volume24hMicro} />],
+    ['Paid 24 h', ({ volume24hMicro }) => <Money micro={volume24hMicro} />],
     ['Takes', ({ inputModalities }) => <Tags names={inputModalities} />],
     ['Can', ({ features }) => <Tags names={features} />],
   ]

@@ -51,6 +51,7 @@ export function Composer({ columns, question, isOpen, onChange, onSend, onStop }
     <form ref={form} className="card play-composer" aria-label="Your message" onSubmit={submit}>
       <TextArea
         label="Message"
+        placeholder="Ask anything"
         rows={2}
         maxLength={MAX_CHARS}
         value={text}
@@ -75,15 +76,6 @@ export function Composer({ columns, question, isOpen, onChange, onSend, onStop }
       )}
       {fault === undefined ? null : <Notice tone="bad">{fault}</Notice>}
       <div className="actions">
-        {isOpen ? (
-          <Button kind="danger" onClick={onStop}>
-            Stop
-          </Button>
-        ) : (
-          <Button kind="primary" type="submit" disabled={!canSend}>
-            Send
-          </Button>
-        )}
         {mayShow ? (
           <>
             <input
@@ -104,7 +96,16 @@ export function Composer({ columns, question, isOpen, onChange, onSend, onStop }
             </span>
           </>
         ) : null}
-        <span className="muted small">Enter sends, Shift and Enter begin a new line.</span>
+        <span className="muted small play-keys">Enter sends, Shift and Enter begin a new line.</span>
+        {isOpen ? (
+          <Button kind="danger" onClick={onStop}>
+            Stop
+          </Button>
+        ) : (
+          <Button kind="primary" type="submit" disabled={!canSend}>
+            Send
+          </Button>
+        )}
       </div>
     </form>
   )

@@ -6,7 +6,7 @@ import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents/public-status.ts'
 import type { PublicStatusDaysQuery } from '#control-plane/dashboard/data/documents/public-status-days.ts'
 import { PublicStatusDaysDocument } from '#control-plane/dashboard/data/documents/public-status-days.ts'
-import { count, percent } from '#control-plane/dashboard/data/format.ts'
+import { count, percent, span } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -345,37 +345,64 @@ function Uptime({
   )
 }
 
+/** Announcements of operators. Those that are over are one line each until the reader opens them. */
 function Declared({ data }: { readonly data: PublicStatusQuery }) {
   const incidents = (data.declaredIncidents?.edges ?? []).map(({ node }) => node)
   if (incidents.length === 0) return null
+  const isOpen = ({ endedAt }: Announcement) => endedAt === null
   return (
     <Card title="Announcements">
-      <ul className="grid">
-        {incidents.map(({ id, title, state, startedAt, endedAt, notes, models, providers }) => (
-          <li key={id} className="grid">
-            <div className="actions">
-              <Badge tone={endedAt === null ? 'warn' : 'good'}>{state}</Badge>
-              <strong>{title}</strong>
-              <span className="muted small">
-                {[...models, ...providers].join(', ') || 'the whole market'} · <Time at={startedAt} />
-              </span>
-            </div>
-            <ol className="facts">
-              {notes.map(({ at, note, state: then }) => (
-                <li key={at} style={{ display: 'contents' }}>
-                  <span className="muted small">
-                    <Time at={at} />
-                  </span>
-                  <span>
-                    {note} {then === state ? null : <span className="muted">({then})</span>}
-                  </span>
-                </li>
-              ))}
-            </ol>
-          </li>
+      <div className="grid">
+        {incidents.filter(isOpen).map((incident) => (
+          <section key={incident.id} className="grid" aria-label={incident.title}>
+            <AnnouncementHead incident={incident} />
+            <Notes incident={incident} />
+          </section>
         ))}
-      </ul>
+        {incidents
+          .filter((incident) => !isOpen(incident))
+          .map((incident) => (
+            <details key={incident.id} className="announcement">
+              <summary>
+                <AnnouncementHead incident={incident} />
+              </summary>
+              <Notes incident={incident} />
+            </details>
+          ))}
+      </div>
     </Card>
+  )
+}
+
+type IncidentProps = { readonly incident: Announcement }
+
+function AnnouncementHead({ incident: { title, state, startedAt, endedAt, models, providers } }: IncidentProps) {
+  return (
+    <span className="actions">
+      <Badge tone={endedAt === null ? 'warn' : 'good'}>{state}</Badge>
+      <strong>{title}</strong>
+      <span className="muted small">
+        {[...models, ...providers].join(', ') || 'the whole market'} · <Time at={startedAt} />
+        {endedAt === null ? null : `, for ${span(endedAt - startedAt)}`}
+      </span>
+    </span>
+  )
+}
+
+function Notes({ incident: { notes, state } }: IncidentProps) {
+  return (
+    <ol className="facts">
+      {notes.map(({ at, note, state: then }) => (
+        <li key={at} style={{ display: 'contents' }}>
+          <span className="muted small">
+            <Time at={at} />
+          </span>
+          <span>
+            {note} {then === state ? null : <span className="muted">({then})</span>}
+          </span>
+        </li>
+      ))}
+    </ol>
   )
 }
 

@@ -7,11 +7,13 @@ import {
 } from '#control-plane/dashboard/data/documents/operator.ts'
 import type { OperatorIncidentsQuery } from '#control-plane/dashboard/data/documents/operator-incidents.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { useModelSuggestions, useProviderSuggestions } from '#control-plane/dashboard/market/name-suggestions.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import type { DiffLine } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input, Select, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
+import { NamesInput, namesIn } from '#control-plane/dashboard/ui/names-input.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
@@ -32,11 +34,10 @@ type Draft = {
 }
 const EMPTY: Draft = { title: '', state: 'investigating', models: '', providers: '' }
 
-const namesOf = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
-const listText = (text: string, all: string) => namesOf(text).join(', ') || all
+const listText = (text: string, all: string) => namesIn(text).join(', ') || all
 
 function draftOf({ title, state, models, providers }: ShownIncident): Draft {
-  return { title, state, models: models.join(', '), providers: providers.join(', ') }
+  return { title, state, models: models.join(' '), providers: providers.join(' ') }
 }
 
 /** The public text of an incident now, and after the change. */
@@ -76,8 +77,8 @@ export function TellIncident({ incident, onClose }: Props) {
       note: note.trim(),
       title: draft.title.trim(),
       state: draft.state,
-      models: namesOf(draft.models),
-      providers: namesOf(draft.providers),
+      models: namesIn(draft.models),
+      providers: namesIn(draft.providers),
     }
     if (incident !== undefined) return update.mutate({ id: incident.id, ...facts })
     const startedAt = minutes.trim() === '' ? {} : { startedAt: Date.now() - Number(minutes) * MINUTE_MS }
@@ -113,22 +114,7 @@ export function TellIncident({ incident, onClose }: Props) {
             />
           ) : null}
         </div>
-        <div className="form-row">
-          <Input
-            label="Models"
-            hint="Separate with commas. The charts of these models show the incident"
-            maxLength={MAX_NAMES_CHARS}
-            value={draft.models}
-            onChange={set('models')}
-          />
-          <Input
-            label="Providers"
-            hint="Leave both blank for the whole market"
-            maxLength={MAX_NAMES_CHARS}
-            value={draft.providers}
-            onChange={set('providers')}
-          />
-        </div>
+        <Affected draft={draft} onChange={(names) => setDraft({ ...draft, ...names })} />
         {before === undefined ? null : <Shown lines={linesOf(before, draft)} />}
         {error === null ? null : <ErrorNotice error={error} />}
         <div className="dialog-foot">
@@ -139,6 +125,35 @@ export function TellIncident({ incident, onClose }: Props) {
         </div>
       </form>
     </Dialog>
+  )
+}
+
+type AffectedProps = {
+  readonly draft: Draft
+  readonly onChange: (names: Partial<Pick<Draft, 'models' | 'providers'>>) => void
+}
+
+/** The models and the providers of an incident. */
+function Affected({ draft: { models, providers }, onChange }: AffectedProps) {
+  return (
+    <div className="form-row">
+      <NamesInput
+        label="Models"
+        hint="The charts of these models show the incident"
+        maxLength={MAX_NAMES_CHARS}
+        value={models}
+        onChange={(value) => onChange({ models: value })}
+        {...useModelSuggestions()}
+      />
+      <NamesInput
+        label="Providers"
+        hint="Leave both blank for the whole market"
+        maxLength={MAX_NAMES_CHARS}
+        value={providers}
+        onChange={(value) => onChange({ providers: value })}
+        {...useProviderSuggestions()}
+      />
+    </div>
   )
 }
 

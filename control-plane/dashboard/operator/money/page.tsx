@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorMoneyQuery } from '#control-plane/dashboard/data/documents/operator-money.ts'
 import { OperatorMoneyDocument } from '#control-plane/dashboard/data/documents/operator-money.ts'
-import { words } from '#control-plane/dashboard/data/format.ts'
+import { money, toMicro, words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Exact } from '#control-plane/dashboard/ui/exact.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -114,6 +114,10 @@ function Held({ hold: { since, waitsFor, treasury, block, until, open } }: { rea
 const closedText = (reason: string | null | undefined) =>
   reason == null ? 'not set up' : (CLOSED[reason] ?? words(reason))
 
+/** The money of buyers and sellers that the market keeps. */
+const owedBy = ({ owedToBuyersMicro, owedToSellersMicro }: NonNullable<OperatorMoneyQuery['treasury']>) =>
+  toMicro(owedToBuyersMicro) + toMicro(owedToSellersMicro)
+
 function Standing({
   data: { treasury, shortfall, walletPaymentsState: wallets },
 }: {
@@ -134,6 +138,14 @@ function Standing({
             label: 'Treasury on chain',
             value: <Exact micro={treasury?.balanceMicro} />,
             hint: treasury?.isSetUp === true ? undefined : 'no signer is configured',
+          },
+          {
+            label: 'Owed',
+            value: treasury === null ? undefined : <Exact micro={owedBy(treasury)} />,
+            hint:
+              treasury === null
+                ? undefined
+                : `${money(treasury.owedToBuyersMicro)} credit, ${money(treasury.owedToSellersMicro)} earnings`,
           },
           { label: 'Shortfall', value: <Exact micro={shortfall?.owedMicro} />, hint: 'spent by buyers, not covered' },
           {

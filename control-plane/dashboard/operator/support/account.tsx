@@ -10,6 +10,7 @@ import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Exact } from '#control-plane/dashboard/ui/exact.tsx'
 import { Ago, Badge, Money, State, Time, Transaction } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Stats } from '#control-plane/dashboard/ui/page.tsx'
+import { signedMoney } from '#control-plane/dashboard/ui/signed-money.ts'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table, timeColumn } from '#control-plane/dashboard/ui/table.tsx'
@@ -279,7 +280,7 @@ const LEDGER_COLUMNS: readonly Column<Shown['entries'][number]>[] = [
   {
     label: 'Amount',
     isNumber: true,
-    cell: ({ amountMicro }) => <Money micro={amountMicro} />,
+    cell: ({ amountMicro }) => signedMoney(amountMicro),
     text: ({ amountMicro }) => amountMicro,
     unit: 'microUsd',
   },

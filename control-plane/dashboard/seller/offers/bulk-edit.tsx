@@ -3,12 +3,13 @@ import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { askPatiently } from '#control-plane/dashboard/data/client.ts'
 import { PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import { money, percent } from '#control-plane/dashboard/data/format.ts'
+import { percent } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { capText } from './cap-text.ts'
 import { MOST_PCT } from './edit-offer.tsx'
 import type { Edited } from './edited.ts'
 
@@ -72,9 +73,6 @@ function stepOf(offer: Edited, { discount, cap, status }: Draft): BulkStep | und
   }
   return { id: offer.id, model: offer.model, input, back }
 }
-
-const capText = (cap: number | null | undefined) =>
-  cap === null || cap === undefined ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`
 
 function textOf({ discount, capDailyUsd, status }: Change): string {
   return [

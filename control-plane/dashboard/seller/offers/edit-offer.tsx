@@ -1,8 +1,9 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
+import { MarketFeeDocument } from '#control-plane/dashboard/data/documents/market-fee.ts'
 import { PageUpdateOfferDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import { money, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
-import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
@@ -10,18 +11,21 @@ import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { capText } from './cap-text.ts'
 import type { Edited } from './edited.ts'
 import { TakeOff } from './take-off.tsx'
 
 type Props = { readonly offer: Edited; readonly onRemoved: (offer: Edited) => void; readonly onDone: () => void }
 
 export const MOST_PCT = 95
-const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
+const BPS_OF_PERCENT = 100
 
-/** The price for buyers at another discount. Unknown while the offer is free. */
-function priceAt(offer: Edited, discount: number): string {
+const WHOLE_BPS = 10_000
+
+/** The price at another discount, less the market's fee. Unknown while the offer is free. */
+function priceAt(offer: Edited, discount: number, feeBps = 0): string {
   const { effectiveInputPer1m, effectiveOutputPer1m, effectiveMediaUnitPrice, mediaUnit } = offer
-  const share = (100 - discount) / (100 - offer.discount)
+  const share = ((100 - discount) / (100 - offer.discount)) * ((WHOLE_BPS - feeBps) / WHOLE_BPS)
   if (!(share >= 0 && Number.isFinite(share))) return UNKNOWN
   const at = (price: number | null) => (price === null ? null : Math.round(price * share))
   return unitPriceText(
@@ -47,6 +51,7 @@ export function EditOffer({ offer, onRemoved, onDone }: Props) {
       say('The offer is changed.')
     },
   })
+  const feeBps = useScreen(MarketFeeDocument, {}).data?.service?.feeBps
   const isActive = offer.status === 'active'
   const isDelisted = offer.delistedReason !== null
   const isChanged = next.discount !== offer.discount || next.capDailyUsd !== offer.capDailyUsd
@@ -89,6 +94,15 @@ export function EditOffer({ offer, onRemoved, onDone }: Props) {
           lines={[
             { name: 'Discount', now: percent(offer.discount), after: percent(next.discount) },
             { name: 'Buyers pay', now: priceAt(offer, offer.discount), after: priceAt(offer, next.discount) },
+            ...(feeBps === undefined
+              ? []
+              : [
+                  {
+                    name: `You earn, after ${percent(feeBps / BPS_OF_PERCENT, 2)} fee`,
+                    now: priceAt(offer, offer.discount, feeBps),
+                    after: priceAt(offer, next.discount, feeBps),
+                  },
+                ]),
             { name: 'Cap', now: capText(offer.capDailyUsd), after: capText(next.capDailyUsd) },
           ]}
         />

@@ -92,7 +92,7 @@ function filled(value: unknown, known: Readonly<Record<string, unknown>>): unkno
     Object.entries(value).flatMap(([name, member]) => {
       if (LEFT_OUT.test(name)) return []
       const own = known[name]
-      if (own !== undefined && typeof own === typeof member && !isRecord(own)) return [[name, own]]
+      if (own !== undefined && (member === null || typeof own === typeof member) && !isRecord(own)) return [[name, own]]
       return isUnknown(member) ? [] : [[name, filled(member, known)]]
     }),
   )

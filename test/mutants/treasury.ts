@@ -29,11 +29,15 @@ const ANYBODYS_TRANSFERS_TEST = tests('services/anybodys-transfers')
 const PAYMENT_FAULTS_TEST = tests('services/payment-faults')
 const REPLACED_CHAIN_PAYMENTS_TEST = tests('services/replaced-chain-payments')
 const REPLACED_CHAIN_TEST = tests('services/replaced-chain')
+const LEDGER_TEST = tests('services/ledger')
 
 /**
  * Mistakes in movements out of the treasury and into it, in the announcements to accounts, and with replaced chains.
  */
 export const TREASURY_MUTANTS: readonly Mutant[] = [
+  mutant('money-that-is-owed-leaves-out-what-is-on-its-way', LEDGER_TEST, 'control-plane/db/accounts.ts#kindsOf', {
+    'rule.side === side': "rule.side === side && kind !== 'payout_in_flight'",
+  }),
   mutant('a-second-signature-forgets-the-block-of-the-first', PAYOUT_FAULTS_TEST, `${SIGN_TRANSFERS}#signed`, {
     'signedAtBlock: transfer.signedAtBlock ?? ground.block': 'signedAtBlock: ground.block',
   }),

@@ -48,7 +48,8 @@ it('an example answer has ids, times and amounts as the market writes them', () 
 })
 
 it('an example answer has the values that the request of the example sends', () => {
-  const schema = { properties: { label: { type: 'string' }, cap_daily_usd: { type: 'number' } }, type: 'object' }
-  const text = answerText(schema, { label: 'research', cap_daily_usd: 5 }, description)
-  expect(JSON.parse(text)).toEqual({ label: 'research', cap_daily_usd: 5 })
+  const rate = { type: ['integer', 'null'], example: null }
+  const properties = { label: { type: 'string' }, cap_daily_usd: { type: 'number' }, rate_limit_rpm: rate }
+  const sent = { label: 'research', cap_daily_usd: 5, rate_limit_rpm: 120 }
+  expect(JSON.parse(answerText({ properties, type: 'object' }, sent, description))).toEqual(sent)
 })

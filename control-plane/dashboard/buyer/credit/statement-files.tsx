@@ -38,14 +38,14 @@ export function StatementFiles() {
   }
   return (
     <Card title="Monthly statements" about="Opening balance, every change, closing balance. Months are UTC">
-      <div className="form-row">
+      <div className="form">
         <Select
           label="Month"
           value={month}
           choices={months}
           onChange={({ currentTarget: { value } }) => setMonth(value)}
         />
-        <div className="actions" style={{ alignSelf: 'end' }}>
+        <div className="actions">
           <Button disabled={isBusy} onClick={() => void save('pdf')}>
             Download PDF
           </Button>

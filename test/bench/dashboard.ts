@@ -79,7 +79,7 @@ const CLICKS: readonly (readonly [screen: Screen, clicks: Readonly<Record<string
     {
       'compare one model': 'main tbody input[type="checkbox"]',
       'compare another': 'main tbody tr:nth-child(2) input[type="checkbox"]',
-      'next page': 'main button:text-is("Next page")',
+      'next page': 'main button[aria-label="Next page"]',
       'another screen': 'nav a:text-is("Feed and rankings")',
     },
   ],

@@ -41,7 +41,7 @@ it('a payout is offered when one address has the minimum, and not for the sum of
 
 it('without money the least amount is named', () => {
   expect(refusalOf(position([]))).toBe('The minimum payout is $1.00 an address. $0.00 is ready.')
-  // A minimum of nothing pays nothing out, either.
+  // With a minimum of zero, too, a balance of zero is not paid out.
   expect(refusalOf(position([{}], { thresholdUsdc: '0' }))).toContain('$0.00 is ready')
 })
 

@@ -72,8 +72,8 @@ type TableProps<Row> = {
   /** The group of a row. Consecutive rows of one group are under the head of the group. */
   readonly groupOf?: (row: Row) => RowGroup
   /**
-   * True where a cell depends on nothing but its row and its column, and columns stay the same between drawings. Cells
-   * are then drawn once: a press that opens a row draws one row anew, and not all of them.
+   * True where a cell depends on nothing but its row and its column. The cells of columns that stay the same objects
+   * between drawings are then drawn once: a press that opens a row draws one row anew, and not all of them.
    */
   readonly keepsCells?: boolean
 }
@@ -154,36 +154,51 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   )
 }
 
-/** Draws the cells of a row. Kept cells are the same elements as before, which React passes over. */
+type KeptCells<Row extends object> = { readonly look: string; readonly cells: WeakMap<Row, ReactNode> }
+
+/**
+ * Draws the cells of a row. The kept cells of a column are the same elements as before, which React passes over, until
+ * the column is another one or has another look.
+ */
 function useCells<Row extends object>(columns: readonly Column<Row>[], digits: number | undefined, isKept: boolean) {
+  const [kept] = useState(() => new WeakMap<Column<Row>, KeptCells<Row>>())
   return useMemo(() => {
     const places = placesOf(columns)
-    const kept = new WeakMap<Row, ReactNode>()
-    const draw = (row: Row): ReactNode =>
-      columns.map((column, at) => (
-        <td
-          key={column.label}
-          data-label={column.label}
-          data-phone={places[at]}
-          data-unit={column.unit}
-          data-blank={isBlank(column, row) ? '' : undefined}
-          className={column.isNumber ? 'num' : undefined}
-        >
-          {isAmount(column) ? (
-            <MoneyDigits value={digits}>
-              <span>{column.cell(row)}</span>
-            </MoneyDigits>
-          ) : (
+    const draw = (column: Column<Row>, at: number, row: Row): ReactNode => (
+      <td
+        key={column.label}
+        data-label={column.label}
+        data-phone={places[at]}
+        data-unit={column.unit}
+        data-blank={isBlank(column, row) ? '' : undefined}
+        className={column.isNumber ? 'num' : undefined}
+      >
+        {isAmount(column) ? (
+          <MoneyDigits value={digits}>
             <span>{column.cell(row)}</span>
-          )}
-        </td>
-      ))
-    return (row: Row): ReactNode => {
-      const cells = (isKept ? kept.get(row) : undefined) ?? draw(row)
-      kept.set(row, cells)
+          </MoneyDigits>
+        ) : (
+          <span>{column.cell(row)}</span>
+        )}
+      </td>
+    )
+    const cellsOf = (column: Column<Row>, at: number): KeptCells<Row>['cells'] => {
+      const look = `${places[at]} ${digits}`
+      const known = kept.get(column)
+      if (known?.look === look) return known.cells
+      const cells = new WeakMap<Row, ReactNode>()
+      kept.set(column, { look, cells })
       return cells
     }
-  }, [columns, digits, isKept])
+    if (!isKept) return (row: Row): ReactNode => columns.map((column, at) => draw(column, at, row))
+    const stores = columns.map(cellsOf)
+    return (row: Row): ReactNode =>
+      columns.map((column, at) => {
+        const cell = stores[at]?.get(row) ?? draw(column, at, row)
+        stores[at]?.set(row, cell)
+        return cell
+      })
+  }, [columns, digits, isKept, kept])
 }
 
 type Grouped<Row> = { readonly key: string; readonly head: ReactNode; readonly members: readonly Row[] }

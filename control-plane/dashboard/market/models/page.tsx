@@ -89,7 +89,8 @@ export function ModelsPage() {
             <Card title="Catalogue" about="Token prices are input · output, per million tokens" isFlush>
               <Table
                 label="Models"
-                columns={columnsOf(compared, toggle)}
+                columns={[...COLUMNS, choiceOf(compared, toggle)]}
+                keepsCells
                 rows={rows}
                 keyOf={({ id }) => id}
                 curl={curlOf(PublicModelsDocument, variables)}
@@ -248,48 +249,50 @@ function contextText({ contextLength, mediaUnit }: Row): string {
   return mediaUnit === null && contextLength > 0 ? compact(contextLength) : UNKNOWN
 }
 
-function columnsOf(compared: readonly string[], toggle: (id: string) => void): readonly Column<Row>[] {
-  return [
-    {
-      label: 'Model',
-      cell: (row) => <ModelName id={row.id} name={row.name} lab={row.lab} />,
-      text: ({ id }) => id,
-    },
-    PRICE,
-    DISCOUNT,
-    {
-      label: 'Context',
-      isNumber: true,
-      cell: (row) => contextText(row),
-      text: ({ contextLength, mediaUnit }) => (mediaUnit === null ? contextLength : null),
-      phone: 'none',
-    },
-    SELLERS,
-    FIRST_TOKEN,
-    ANSWERED,
-    CALLS_24H,
-    {
-      label: 'Paid 24 h',
-      isNumber: true,
-      cell: ({ volume24hMicro }) => <Money micro={volume24hMicro} />,
-      text: ({ volume24hMicro }) => volume24hMicro,
-      unit: 'microUsd',
-      order: 'volume',
-      phone: 'none',
-    },
-    {
-      label: 'Compare',
-      cell: ({ id, name }) => (
-        <input
-          type="checkbox"
-          className="choice"
-          aria-label={`Compare ${name}`}
-          checked={compared.includes(id)}
-          onChange={() => toggle(id)}
-        />
-      ),
-    },
-  ]
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    label: 'Model',
+    cell: (row) => <ModelName id={row.id} name={row.name} lab={row.lab} />,
+    text: ({ id }) => id,
+  },
+  PRICE,
+  DISCOUNT,
+  {
+    label: 'Context',
+    isNumber: true,
+    cell: (row) => contextText(row),
+    text: ({ contextLength, mediaUnit }) => (mediaUnit === null ? contextLength : null),
+    phone: 'none',
+  },
+  SELLERS,
+  FIRST_TOKEN,
+  ANSWERED,
+  CALLS_24H,
+  {
+    label: 'Paid 24 h',
+    isNumber: true,
+    cell: ({ volume24hMicro }) => <Money micro={volume24hMicro} />,
+    text: ({ volume24hMicro }) => volume24hMicro,
+    unit: 'microUsd',
+    order: 'volume',
+    phone: 'none',
+  },
+]
+
+/** The boxes that put a model beside others. */
+function choiceOf(compared: readonly string[], toggle: (id: string) => void): Column<Row> {
+  return {
+    label: 'Compare',
+    cell: ({ id, name }) => (
+      <input
+        type="checkbox"
+        className="choice"
+        aria-label={`Compare ${name}`}
+        checked={compared.includes(id)}
+        onChange={() => toggle(id)}
+      />
+    ),
+  }
 }
 
 /** The chosen models side by side, wherever they are in the list. */

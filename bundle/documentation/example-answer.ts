@@ -1,14 +1,12 @@
 import { sample } from 'openapi-sampler'
 import { isRecord } from '#shared/json-members.ts'
 import type { Description, Schema } from './description.ts'
-import { listExample, numberExample, recordExamples, textExample } from './example-values.ts'
+import { AN_INSTANT, listExample, numberExample, recordExamples, textExample } from './example-values.ts'
 
 /** The depth of an example. Deeper parts are left out. */
 const MAX_DEPTH = 8
 /** Items of a list: one shows the shape. */
 const MAX_ITEMS = 1
-/** 1 December 2026, in Unix milliseconds. */
-const AN_INSTANT = 1_796_083_200_000
 
 /**
  * Adds examples to a description while its JSON is read: times, ids, names and amounts as the market writes them. A

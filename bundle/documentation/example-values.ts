@@ -1,3 +1,7 @@
+import { SECOND } from '#shared/clock.ts'
+
+/** 1 December 2026, in Unix milliseconds. */
+export const AN_INSTANT = 1_796_083_200_000
 /** The ULID of every example. A record's id has the prefix of its kind before it. */
 const ULID = '01KBZ3V7Q8M4T2C9XJ6R5WDHNE'
 const WALLET = '0x8f3a52c7d1e94b06a7c85d3e2f91b04c6a7d8e35'
@@ -169,7 +173,7 @@ const NUMBERS: readonly (readonly [end: RegExp, example: number])[] = [
   [/_ms$/, 420],
   [/_pct$|^discount$/, 30],
   [/^context_length$/, 400_000],
-  [/^created$/, 1_796_083_200],
+  [/^created$/, AN_INSTANT / SECOND],
   [/cost/, 0.000_125],
   [/_tokens$/, 120],
   [/^(requests|calls|count|total_requests)/, 12],

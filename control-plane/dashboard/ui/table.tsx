@@ -1,5 +1,5 @@
 import type { MouseEvent, ReactNode } from 'react'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { count, digitsOf } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
@@ -71,17 +71,12 @@ type TableProps<Row> = {
   readonly isRanked?: boolean
   /** The group of a row. Consecutive rows of one group are under the head of the group. */
   readonly groupOf?: (row: Row) => RowGroup
-  /**
-   * True where a cell depends on nothing but its row and its column. The cells of columns that stay the same objects
-   * between drawings are then drawn once: a press that opens a row draws one row anew, and not all of them.
-   */
-  readonly keepsCells?: boolean
 }
 
 type RowGroup = { readonly key: string; readonly head: ReactNode }
 
 /** A table of rows. A press anywhere in a row follows the link or the button of its first or its title cell. */
-export function Table<Row extends object>(props: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
   const [own, setOwn] = useState<RowOrder>()
@@ -90,10 +85,10 @@ export function Table<Row extends object>(props: TableProps<Row>) {
     props.order ?? (whole === undefined && props.isRanked !== true ? { now: own, onOrder: setOwn } : undefined)
   const all = props.order === undefined ? sortedRows(given, columns, own) : given
   const rows = isWhole ? all : all.slice(0, most)
+  if (rows.length === 0) return <>{empty}</>
+  const places = placesOf(columns)
   // Amounts beside each other add up in sight, so that all columns have the same decimals.
   const digits = digitsOf(columns.flatMap((column) => rows.map((row) => amountOf(column, row))))
-  const cellsOf = useCells(columns, digits, props.keepsCells === true)
-  if (rows.length === 0) return <>{empty}</>
   return (
     <div>
       <div className="table-wrap">
@@ -127,7 +122,24 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                   aria-selected={selected === undefined ? undefined : keyOf(row) === selected}
                   onClick={openRow}
                 >
-                  {cellsOf(row)}
+                  {columns.map((column, at) => (
+                    <td
+                      key={column.label}
+                      data-label={column.label}
+                      data-phone={places[at]}
+                      data-unit={column.unit}
+                      data-blank={isBlank(column, row) ? '' : undefined}
+                      className={column.isNumber ? 'num' : undefined}
+                    >
+                      {isAmount(column) ? (
+                        <MoneyDigits value={digits}>
+                          <span>{column.cell(row)}</span>
+                        </MoneyDigits>
+                      ) : (
+                        <span>{column.cell(row)}</span>
+                      )}
+                    </td>
+                  ))}
                 </tr>
               ))}
             </tbody>
@@ -152,53 +164,6 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       </div>
     </div>
   )
-}
-
-type KeptCells<Row extends object> = { readonly look: string; readonly cells: WeakMap<Row, ReactNode> }
-
-/**
- * Draws the cells of a row. The kept cells of a column are the same elements as before, which React passes over, until
- * the column is another one or has another look.
- */
-function useCells<Row extends object>(columns: readonly Column<Row>[], digits: number | undefined, isKept: boolean) {
-  const [kept] = useState(() => new WeakMap<Column<Row>, KeptCells<Row>>())
-  return useMemo(() => {
-    const places = placesOf(columns)
-    const draw = (column: Column<Row>, at: number, row: Row): ReactNode => (
-      <td
-        key={column.label}
-        data-label={column.label}
-        data-phone={places[at]}
-        data-unit={column.unit}
-        data-blank={isBlank(column, row) ? '' : undefined}
-        className={column.isNumber ? 'num' : undefined}
-      >
-        {isAmount(column) ? (
-          <MoneyDigits value={digits}>
-            <span>{column.cell(row)}</span>
-          </MoneyDigits>
-        ) : (
-          <span>{column.cell(row)}</span>
-        )}
-      </td>
-    )
-    const cellsOf = (column: Column<Row>, at: number): KeptCells<Row>['cells'] => {
-      const look = `${places[at]} ${digits}`
-      const known = kept.get(column)
-      if (known?.look === look) return known.cells
-      const cells = new WeakMap<Row, ReactNode>()
-      kept.set(column, { look, cells })
-      return cells
-    }
-    if (!isKept) return (row: Row): ReactNode => columns.map((column, at) => draw(column, at, row))
-    const stores = columns.map(cellsOf)
-    return (row: Row): ReactNode =>
-      columns.map((column, at) => {
-        const cell = stores[at]?.get(row) ?? draw(column, at, row)
-        stores[at]?.set(row, cell)
-        return cell
-      })
-  }, [columns, digits, isKept, kept])
 }
 
 type Grouped<Row> = { readonly key: string; readonly head: ReactNode; readonly members: readonly Row[] }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isRecord } from '#shared/json-members.ts'
 import { parseJson } from '#shared/parse-json.ts'
 
 const MAX_MODELS = 100_000
@@ -14,5 +15,5 @@ export function readModelList(text: string): ReadonlySet<string> | undefined {
 export function isErrorFree(status: number, text: string): boolean {
   if (status !== 200) return false
   const value = parseJson(text)
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !('error' in value)
+  return isRecord(value) && !('error' in value)
 }

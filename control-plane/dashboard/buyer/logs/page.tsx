@@ -1,6 +1,6 @@
 import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useCallback, useLayoutEffect, useMemo } from 'react'
+import { useLayoutEffect } from 'react'
 import { CallFilters } from '#control-plane/dashboard/buyer/call-filters.tsx'
 import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
 import { intervalOf, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
@@ -13,7 +13,6 @@ import type { BuyerLogsQuery, BuyerLogsQueryVariables } from '#control-plane/das
 import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { compact, day, hour, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
-import { useLatest } from '#control-plane/dashboard/data/use-latest.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { SavedViews } from '#control-plane/dashboard/market/saved-views/saved-views.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -59,9 +58,9 @@ type Call = NonNullable<BuyerLogsQuery['usage']>['edges'][number]['node']
 function useOpenCall() {
   const call = useSearch({ from: '/buyer/logs', select: (search) => search.call })
   const navigate = useNavigate({ from: '/buyer/logs' })
-  const open = useLatest((id: string | undefined) => {
+  const open = (id: string | undefined) => {
     void navigate({ search: (now) => ({ ...now, call: id }), replace: call !== undefined })
-  })
+  }
   return { call, open }
 }
 
@@ -85,12 +84,8 @@ function Logs() {
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
   const change = (next: Partial<LogSearch>) =>
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
-  const keyNodes = query.data?.keys
-  const keys = useMemo(
-    () => (keyNodes?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id })),
-    [keyNodes],
-  )
-  const nameOfKey = useCallback((id: string) => keys.find(({ value }) => value === id)?.label ?? id, [keys])
+  const keys = (query.data?.keys?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id }))
+  const nameOfKey = (id: string) => keys.find(({ value }) => value === id)?.label ?? id
   return (
     <Page
       title="Logs"
@@ -136,16 +131,14 @@ type CallTableProps = {
 function CallTable({ data, variables, nameOfKey, onChange }: CallTableProps) {
   const navigate = useNavigate({ from: '/buyer/logs' })
   const { call, open } = useOpenCall()
-  const columns = useMemo(() => columnsOf(open, nameOfKey), [open, nameOfKey])
   const calls = (data.usage?.edges ?? []).map(({ node }) => node)
   useStepKeys(calls, call, open)
   const { filter, sort, isReversed, after } = variables
   return (
     <Table
       label="Calls"
-      columns={columns}
+      columns={columnsOf(open, nameOfKey)}
       rows={calls}
-      keepsCells
       keyOf={({ requestId }) => requestId}
       selected={call}
       curl={curlOf(BuyerLogsDocument, variables, true)}

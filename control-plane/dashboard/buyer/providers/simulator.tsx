@@ -9,7 +9,7 @@ import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { useProviderSuggestions } from '#control-plane/dashboard/market/name-suggestions.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Check, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
-import { NamesInput } from '#control-plane/dashboard/ui/names-input.tsx'
+import { NamesInput, namesIn } from '#control-plane/dashboard/ui/names-input.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import { Simulated } from './simulated.tsx'
@@ -23,8 +23,6 @@ const SORTS = [
   { value: 'latency', label: 'measured speed' },
 ] as const
 
-const namesIn = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter((name) => name !== '')
-
 type Rules = NonNullable<BuyerProvidersQuery['preferences']>
 type Props = { readonly rules: Rules | null }
 
@@ -34,9 +32,9 @@ export function Simulator({ rules }: Props) {
   const variables: BuyerRoutingQueryVariables = {
     policy: {
       ...(search.floor === undefined ? {} : { minDiscountPct: search.floor }),
-      providersOnly: namesIn(search.only),
-      providersBlocked: namesIn(search.block),
-      providerOrder: namesIn(search.order),
+      providersOnly: namesIn(search.only ?? ''),
+      providersBlocked: namesIn(search.block ?? ''),
+      providerOrder: namesIn(search.order ?? ''),
       allowUntrusted: search.untrusted === 'yes',
       sort: search.sort ?? 'price',
     },

@@ -90,7 +90,6 @@ export function ModelsPage() {
               <Table
                 label="Models"
                 columns={[...COLUMNS, choiceOf(compared, toggle)]}
-                keepsCells
                 rows={rows}
                 keyOf={({ id }) => id}
                 curl={curlOf(PublicModelsDocument, variables)}

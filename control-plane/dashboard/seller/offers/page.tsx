@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerOffersQuery } from '#control-plane/dashboard/data/documents/seller-offers.ts'
 import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/seller-offers.ts'
@@ -91,7 +91,7 @@ function Offers() {
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
   const [edited, setEdited] = useState<ShownOfferRow>()
   const whole = pagesOf(SellerOffersDocument, variables, rowsOf)
-  const list = useMemo(() => (query.data === undefined ? null : rowsOf(query.data)), [query.data])
+  const list = query.data === undefined ? null : rowsOf(query.data)
   const shown = (list?.edges ?? []).map(({ node }) => node)
   const selection = useSelection({ shown, readAll: whole.rows })
   const change = (next: Partial<typeof search>) => {
@@ -102,12 +102,8 @@ function Offers() {
       replace: !('after' in next) || 'columns' in next,
     })
   }
-  const { ids, select } = selection
-  const tableColumns = useMemo(() => {
-    const capLeft = (id: string, before: number | null) =>
-      updates?.offerHealth?.find((offer) => offer.id === id)?.capDailyRemainingUsd ?? before
-    return [choiceOf(ids, select), ...columnsOf({ edit: setEdited, capLeft, window, chosen: columns })]
-  }, [ids, select, updates, window, columns])
+  const capLeft = (id: string, before: number | null) =>
+    updates?.offerHealth?.find((offer) => offer.id === id)?.capDailyRemainingUsd ?? before
   return (
     <Page
       title="Offers"
@@ -140,9 +136,8 @@ function Offers() {
           >
             <Table
               label="Offers"
-              columns={tableColumns}
+              columns={[choiceOf(selection), ...columnsOf({ edit: setEdited, capLeft, window, chosen: columns })]}
               rows={shown}
-              keepsCells
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}
               whole={whole}
@@ -280,7 +275,7 @@ function SelectionActions({ selection }: { readonly selection: Selection }) {
 }
 
 /** The boxes that select offers for a change of several. */
-function choiceOf(ids: Selection['ids'], select: Selection['select']): Column<ShownOfferRow> {
+function choiceOf({ ids, select }: Selection): Column<ShownOfferRow> {
   return {
     label: 'Select',
     cell: ({ id, model }) => (

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import type { Edited } from './edited.ts'
 
 type SelectionOf<Row> = {
@@ -28,12 +28,10 @@ export function useSelection<Row extends Edited>({ shown, readAll }: SelectionOf
     },
     onSuccess: setOpened,
   })
-  const select = useCallback((id: string, isOn: boolean) => {
-    setIds((now) => new Set(isOn ? [...now, id] : [...now].filter((other) => other !== id)))
-  }, [])
   return {
     ids,
-    select,
+    select: (id: string, isOn: boolean) =>
+      setIds((now) => new Set(isOn ? [...now, id] : [...now].filter((other) => other !== id))),
     clear: () => setIds(new Set()),
     selectAll: () => selectAll.mutate(),
     /** True for a list with more rows than the page reads: the rest is not selected. */
